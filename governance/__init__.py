@@ -1,0 +1,1 @@
+"""Who may see, decide and forget: keys, gates, reviews, consents and erasure."""

@@ -1,0 +1,12 @@
+"""Application configuration of `governance`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class GovernanceConfig(AppConfig):
+    """Registers the app."""
+
+    name = "governance"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,1 @@
+"""How observations come in and become candidates: capture, extraction, jobs."""

@@ -1,0 +1,3 @@
+"""System checks of the project."""
+
+from __future__ import annotations

@@ -1,0 +1,154 @@
+"""The settings an operator may change: one table, read from the process environment.
+
+`memory_site.settings` turns every row into a Django setting of the same name, and `manage.py generate_docs` writes
+`docs/settings.md` from it. A variable that is unset or empty means the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+class MalformedSetting(ValueError):
+    """A variable holds a value that cannot be read as its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable: its name, how its text is read, what holds when it is unset, and what it is for."""
+
+    name: str
+    parse: Callable[[str], Any]
+    default: Any
+    description: str
+    section: str
+    secret: bool = False
+
+    @property
+    def type_name(self) -> str:
+        """Return the word that the documentation uses for the type."""
+        return TYPE_NAMES[self.parse]
+
+
+def text(raw: str) -> str:
+    """Read a string."""
+    return raw
+
+
+def integer(raw: str) -> int:
+    """Read a whole number."""
+    return int(raw)
+
+
+def number(raw: str) -> float:
+    """Read a decimal number."""
+    return float(raw)
+
+
+def switch(raw: str) -> bool:
+    """Read a yes or no; raise ``ValueError`` for anything that is neither."""
+    lowered = raw.strip().lower()
+    if lowered in {"1", "true", "yes", "on"}:
+        return True
+    if lowered in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(raw)
+
+
+def directory(raw: str) -> Path:
+    """Read a path; a relative one is taken from the project's directory."""
+    return (BASE_DIR / Path(raw).expanduser()).resolve()
+
+
+def names(raw: str) -> list[str]:
+    """Read a list separated by commas."""
+    return [part.strip() for part in raw.split(",") if part.strip()]
+
+
+TYPE_NAMES: dict[Callable[[str], Any], str] = {
+    text: "text",
+    integer: "integer",
+    number: "number",
+    switch: "yes/no",
+    directory: "path",
+    names: "list",
+}
+
+TABLE: tuple[Setting, ...] = (
+    Setting("PORT", integer, 8000, "Port that `make run` serves on.", "Web"),
+    Setting("MEMORY_HOST", text, "127.0.0.1", "Address that `make run` binds to.", "Web"),
+    Setting(
+        "MEMORY_ALLOWED_HOSTS",
+        names,
+        ["localhost", "127.0.0.1", "[::1]"],
+        "Host names that requests may carry.",
+        "Web",
+    ),
+    Setting("MEMORY_DEBUG", switch, False, "Django's debug pages. Never on a reachable address.", "Web"),
+    Setting(
+        "MEMORY_SECRET_KEY",
+        text,
+        "",
+        "Key that signs sessions and queued work. Empty: made once and kept in the var directory.",
+        "Web",
+        secret=True,
+    ),
+    Setting(
+        "MEMORY_VAR_DIR",
+        directory,
+        BASE_DIR / "var",
+        "Where the database, the generated keys and collected files are kept.",
+        "Storage",
+    ),
+    Setting(
+        "DATABASE_URL",
+        text,
+        "",
+        "`postgresql://user:password@host:port/name` of the owning role on PostgreSQL ≥ 16 with pgvector ≥ 0.8. "
+        "Empty: the embedded server.",
+        "Storage",
+        secret=True,
+    ),
+    Setting(
+        "MEMORY_APP_DATABASE_URL",
+        text,
+        "",
+        "The same database as the restricted role `memory_app`. Empty: the owner assumes that role.",
+        "Storage",
+        secret=True,
+    ),
+    Setting(
+        "MEMORY_CONNECTION_POOL",
+        switch,
+        False,
+        "Keep database connections in a pool. Set by the web server's entry point; never set it for a worker.",
+        "Storage",
+    ),
+    Setting(
+        "MEMORY_TEST_DATABASE",
+        text,
+        "test_memory",
+        "Name of the database that the tests create and drop.",
+        "Storage",
+    ),
+)
+
+
+def read(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the value of every row of the table; raise ``MalformedSetting`` naming a variable that is malformed."""
+    values: dict[str, Any] = {}
+    for setting in TABLE:
+        raw = environ.get(setting.name, "")
+        if not raw:
+            values[setting.name] = setting.default
+            continue
+        try:
+            values[setting.name] = setting.parse(raw)
+        except ValueError as error:
+            raise MalformedSetting(f"{setting.name} must be a {setting.type_name}") from error
+    return values

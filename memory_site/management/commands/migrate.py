@@ -1,0 +1,33 @@
+"""`migrate`, which also gives the database what the migrations take for granted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.core.management.commands import migrate
+from django.db import connections
+
+from memory_site.database import preparation
+
+
+class Command(migrate.Command):
+    """Migrates as the owner, preparing the extension and the restricted role before, and its grants after."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Make the owner the default."""
+        super().add_arguments(parser)
+        parser.set_defaults(database="owner")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prepare, migrate, grant."""
+        if options["database"] != "owner":
+            raise CommandError("Only the owner migrates: use --database owner.")
+        connection = connections["owner"]
+        try:
+            preparation.prepare(connection, may_login=settings.APP_ROLE_LOGS_IN)
+        except preparation.UnsuitableServer as error:
+            raise CommandError(str(error)) from error
+        super().handle(*args, **options)
+        preparation.grant(connection)
