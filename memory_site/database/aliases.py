@@ -43,9 +43,11 @@ def build(*, owner_url: str, app_url: str, test_name: str, pool: bool) -> dict[s
         options["assume_role"] = role
     if pool:
         options["pool"] = dict(POOL)
+    # Django would make every alias wait for `default`, which here mirrors the one that waits.
+    owner_test = {"NAME": test_name, "DEPENDENCIES": []}
     return {
         "default": {**default, **lasting, "OPTIONS": options, "TEST": {"MIRROR": "owner"}},
-        "owner": {**owner, "CONN_MAX_AGE": 0, "OPTIONS": owner_options, "TEST": {"NAME": test_name}},
+        "owner": {**owner, "CONN_MAX_AGE": 0, "OPTIONS": owner_options, "TEST": owner_test},
     }
 
 
