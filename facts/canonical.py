@@ -1,0 +1,78 @@
+"""One spelling for claims, and the digests by which equality is decided.
+
+Equality of claims is exact equality of canonical values, never a vector distance: rephrasings and true updates
+overlap in distance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+#: Qualifier keys that say who told it and are no condition of the claim.
+NOT_IDENTITY = frozenset({"attributed_to"})
+_SPACE = re.compile(r"\s+")
+_INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
+
+
+def normalise_text(text: str) -> str:
+    """Return ``text`` in NFC with invisible characters removed and white space collapsed."""
+    return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text))).strip()
+
+
+def normalise_predicate(predicate: str) -> str:
+    """Return a predicate as snake_case of at most 128 characters; "" stays ""."""
+    return re.sub(r"[^\w]+", "_", normalise_text(predicate).casefold()).strip("_")[:128]
+
+
+def canonical(value: Any) -> Any:
+    """Return ``value`` with every text folded and trimmed, numbers unified, keys sorted, empty keys dropped."""
+    match value:
+        case str():
+            return normalise_text(unicodedata.normalize("NFKC", value)).casefold().rstrip(".!")
+        case bool() | None:
+            return value
+        case int() | float():
+            return int(value) if float(value).is_integer() else float(value)
+        case Mapping():
+            return {
+                normalise_predicate(str(key)): canonical(item)
+                for key, item in sorted(value.items(), key=lambda pair: str(pair[0]))
+                if item is not None
+            }
+        case list() | tuple():
+            return [canonical(item) for item in value]
+        case _:
+            return canonical(str(value))
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def qualifiers_of_identity(qualifiers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the qualifiers that are conditions of the claim, canonical."""
+    return canonical({key: value for key, value in qualifiers.items() if key not in NOT_IDENTITY})
+
+
+def identity_key(predicate: str, qualifiers: Mapping[str, Any]) -> str:
+    """Return the digest of (predicate, qualifiers): what "the same claim" means. "" for no claim."""
+    predicate = normalise_predicate(predicate)
+    return _digest([predicate, qualifiers_of_identity(qualifiers)]) if predicate else ""
+
+
+def value_key(value: Mapping[str, Any] | None, *, denies: bool = False) -> str:
+    """Return the digest of a canonical value; a denial of a value differs from the value. "" for no claim."""
+    return "" if value is None else _digest([bool(denies), canonical(value)])
+
+
+def statement_hash(secret: bytes, statement: str) -> str:
+    """Return the HMAC-SHA-256 of the folded statement under the account's secret."""
+    folded = normalise_text(statement).casefold().encode("utf-8", "surrogatepass")
+    return hmac.new(secret, folded, hashlib.sha256).hexdigest()

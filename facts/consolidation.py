@@ -1,0 +1,410 @@
+"""Planning what a candidate means for what is already believed. Pure: no database, no clock, no side effect.
+
+The planner looks at one subject's facts, its open conflict sets and what is suppressed, and says what should happen.
+The gates decide whether it may, and ``governance.placement`` carries it out. The rules are tried in the order in which
+they stand in :func:`plan`; the first that applies wins.
+
+Words used here: two claims are *about the same thing* when predicate and qualifiers are equal (their identity key). They
+*oppose* each other when they cannot both hold: two different values, or a value and its denial. A denial of one value
+says nothing against another value.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from facts.canonical import canonical
+from facts.vocabulary import TRUST_RANK, ConflictKind, EvidenceLevel, Form, Status
+
+#: Statuses of a fact that is believed now. The others of a subject's live facts are waiting for a decision.
+_CURRENT = frozenset({Status.ACTIVE})
+_WAITING = frozenset(
+    {Status.CANDIDATE, Status.PROVISIONAL, Status.HELD, Status.NEEDS_REVALIDATION, Status.DISPUTED}
+)
+_HISTORY = frozenset({Status.SUPERSEDED, Status.EXPIRED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The comparable part of a statement. ``predicate == ""``: no claim, compare by ``statement_hash`` alone.
+
+    ``identity_key`` is the digest of predicate and qualifiers, ``value_key`` of the affirmed or denied value.
+    """
+
+    statement_hash: str
+    predicate: str = ""
+    identity_key: str = ""
+    value_key: str = ""
+    value: Mapping[str, Any] | None = None
+    qualified: bool = False
+    denies: bool = False
+    form: str = Form.STATE
+
+    @property
+    def is_state(self) -> bool:
+        """Whether the claim has one current value."""
+        return bool(self.predicate) and self.form == Form.STATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A fact of the subject as the planner sees it. ``said_at``: the time of the newest event that states it."""
+
+    id: uuid.UUID
+    status: str
+    claim: Claim
+    said_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None = None
+    start_assumed: bool = True
+    came_by_marker: bool = False
+    origin_trust: str
+    evidence_level: str = EvidenceLevel.DIRECT
+    event_ids: frozenset[uuid.UUID] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSet:
+    """An open conflict set: the facts that are still its members."""
+
+    id: uuid.UUID
+    kind: str
+    member_ids: frozenset[uuid.UUID]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressionRule:
+    """What must not come back. ``evidence_until`` set: only for evidence dated up to then."""
+
+    id: uuid.UUID
+    cause: str
+    identity_key: str = ""
+    value_key: str = ""
+    statement_hash: str = ""
+    evidence_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A candidate ready to be compared: its claim, its times and how far its source is to be believed.
+
+    ``marker``: its own words announce a change. ``starts_at``: the stated start, else the event's time.
+    ``fact_id`` is set when an already written fact is planned again (at approval, or when its conflict dissolved).
+    """
+
+    claim: Claim
+    event_id: uuid.UUID
+    said_at: datetime
+    starts_at: datetime
+    start_stated: bool = False
+    ends_at: datetime | None = None
+    end_stated: bool = False
+    marker: bool = False
+    origin_trust: str
+    evidence_level: str = EvidenceLevel.DIRECT
+    human: bool = True
+    fact_id: uuid.UUID | None = None
+
+
+class Verb(StrEnum):
+    """What should happen to a candidate."""
+
+    DROP = "drop"
+    NOTHING = "nothing"
+    REINFORCE = "reinforce"
+    LINK = "link"
+    JOIN_CONFLICT = "join_conflict"
+    PLACE_IN_HISTORY = "place_in_history"
+    SUPERSEDE = "supersede"
+    SCHEDULE = "schedule"
+    OPEN_CONFLICT = "open_conflict"
+    CREATE = "create"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The planner's answer.
+
+    ``targets``   the facts concerned: the one reinforced, superseded, or the other sides of the conflict.
+    ``set_id``    the open set to join.
+    ``kind``      the kind of conflict to open; ``withheld`` the facts it hides (the candidate: ``hides_candidate``).
+    ``value``     the value to store after carrying over what an update left unsaid.
+    ``clears_start``  the superseded fact's assumed start would come after its end, so it becomes unknown.
+    ``ends_at``   for history: when the placed fact stopped being true; ``truncates`` earlier facts that end where it
+                  begins.
+    ``possible``  near matches that may contradict; opening that set hides nothing.
+    ``reason``    a stable word that says which rule applied.
+    """
+
+    verb: Verb
+    reason: str
+    targets: tuple[uuid.UUID, ...] = ()
+    set_id: uuid.UUID | None = None
+    kind: str = ""
+    withheld: tuple[uuid.UUID, ...] = ()
+    hides_candidate: bool = True
+    value: Mapping[str, Any] | None = None
+    clears_start: bool = False
+    ends_at: datetime | None = None
+    truncates: tuple[uuid.UUID, ...] = ()
+    possible: tuple[uuid.UUID, ...] = field(default=())
+
+
+def opposes(one: Claim, other: Claim) -> bool:
+    """Tell whether two claims cannot both hold at one time.
+
+    Different qualifiers never collide, except that an unqualified claim is about every condition.
+    """
+    if not (one.is_state and other.is_state) or one.predicate != other.predicate:
+        return False
+    if one.identity_key != other.identity_key and one.qualified == other.qualified:
+        return False
+    if one.denies and other.denies:
+        return False
+    same_value = _bare_value(one) == _bare_value(other)
+    return same_value if one.denies or other.denies else not same_value
+
+
+def _bare_value(claim: Claim) -> Any:
+    return canonical(claim.value) if claim.value is not None else None
+
+
+def _says_the_same(one: Claim, other: Claim) -> bool:
+    if one.predicate and other.predicate:
+        return one.identity_key == other.identity_key and one.value_key == other.value_key
+    return one.statement_hash == other.statement_hash
+
+
+def _repeats(proposal: Proposal, known: Known) -> bool:
+    """Whether the candidate says again what ``known`` says; occurrences must also be of the same time."""
+    if not _says_the_same(proposal.claim, known.claim):
+        return False
+    if proposal.claim.form == Form.EVENT and proposal.claim.predicate:
+        same_time = known.valid_from == proposal.starts_at
+        return same_time or proposal.claim.statement_hash == known.claim.statement_hash
+    return True
+
+
+def plan(
+    proposal: Proposal,
+    *,
+    facts: Sequence[Known],
+    open_sets: Sequence[OpenSet] = (),
+    suppressions: Sequence[SuppressionRule] = (),
+    near: Sequence[uuid.UUID] = (),
+    separated_from: frozenset[uuid.UUID] = frozenset(),
+    now: datetime,
+) -> Plan:
+    """Return what the candidate means for what is believed.
+
+    ``near`` are facts within the embedder's distance, nearest first; ``separated_from`` those that a person said do not
+    contradict the fact being planned again. Times are aware; equal inputs give equal plans.
+    """
+    others = [known for known in facts if known.id != proposal.fact_id and known.id not in separated_from]
+
+    suppressed = _suppression(proposal, suppressions)
+    if suppressed is not None:
+        return Plan(verb=Verb.DROP, reason=f"suppressed_{suppressed.cause}")
+
+    same = [known for known in others if _repeats(proposal, known)]
+    if any(proposal.event_id in known.event_ids for known in same):
+        return Plan(verb=Verb.NOTHING, reason="already_evidence")
+
+    repeated = _repetition(proposal, same)
+    if repeated is not None:
+        return repeated
+
+    if not proposal.claim.is_state:
+        return Plan(verb=Verb.CREATE, reason="new")
+
+    current = [known for known in others if Status(known.status) in _CURRENT and known.claim.is_state]
+    opposed = [known for known in current if opposes(proposal.claim, known.claim)]
+
+    joined = _open_conflict(proposal, others, open_sets)
+    if joined is not None:
+        return joined
+
+    placed = _history(proposal, others, opposed, now)
+    if placed is not None:
+        return placed
+
+    update = _update(proposal, opposed, now)
+    if update is not None:
+        return update
+
+    if opposed:
+        return _contradiction(proposal, opposed)
+
+    return Plan(verb=Verb.CREATE, reason="new", possible=_possible(proposal, current, near))
+
+
+def _suppression(proposal: Proposal, rules: Sequence[SuppressionRule]) -> SuppressionRule | None:
+    for rule in rules:
+        if rule.evidence_until is not None and proposal.said_at > rule.evidence_until:
+            continue
+        by_claim = bool(rule.identity_key) and (
+            (rule.identity_key, rule.value_key) == (proposal.claim.identity_key, proposal.claim.value_key)
+        )
+        by_text = bool(rule.statement_hash) and rule.statement_hash == proposal.claim.statement_hash
+        if by_claim or by_text:
+            return rule
+    return None
+
+
+def _repetition(proposal: Proposal, same: Sequence[Known]) -> Plan | None:
+    """Rule 2: the same again strengthens what is believed, or what waits; a new human source counts, others do not."""
+    for statuses in (_CURRENT, _WAITING):
+        for known in same:
+            if Status(known.status) in statuses:
+                verb = Verb.REINFORCE if proposal.human else Verb.LINK
+                return Plan(verb=verb, reason="repeated", targets=(known.id,))
+    return None
+
+
+def _open_conflict(proposal: Proposal, others: Sequence[Known], open_sets: Sequence[OpenSet]) -> Plan | None:
+    """Rule 3: whoever speaks about what is already disputed joins the dispute, marker or not."""
+    by_id = {known.id: known for known in others}
+    for open_set in open_sets:
+        if open_set.kind == ConflictKind.POSSIBLE:
+            continue
+        members = [by_id[member] for member in sorted(open_set.member_ids) if member in by_id]
+        if any(
+            opposes(proposal.claim, member.claim) and member.claim.identity_key == proposal.claim.identity_key
+            for member in members
+        ):
+            return Plan(
+                verb=Verb.JOIN_CONFLICT,
+                reason="conflict_open",
+                set_id=open_set.id,
+                targets=tuple(member.id for member in members),
+            )
+    return None
+
+
+def _history(
+    proposal: Proposal, others: Sequence[Known], opposed: Sequence[Known], now: datetime
+) -> Plan | None:
+    """Rule 4: what is over already, or was overtaken by a stated change, goes into history and never wins."""
+    over = proposal.end_stated and proposal.ends_at is not None and proposal.ends_at <= now
+    overtaken = any(known.came_by_marker and _older(proposal, known) for known in opposed)
+    if not (over or overtaken):
+        return None
+    timeline = [
+        known
+        for known in others
+        if Status(known.status) in _CURRENT | _HISTORY
+        and known.claim.is_state
+        and known.claim.identity_key == proposal.claim.identity_key
+        and not known.claim.denies
+        and known.valid_from is not None
+    ]
+    for known in timeline:
+        if known.claim.value_key == proposal.claim.value_key and _covers(known, proposal.starts_at):
+            return Plan(verb=Verb.LINK, reason="already_history", targets=(known.id,))
+    later_starts = [
+        known.valid_from for known in timeline if known.valid_from and known.valid_from > proposal.starts_at
+    ]
+    ends = [moment for moment in (proposal.ends_at, min(later_starts, default=None)) if moment is not None]
+    ends_at = max(min(ends), proposal.starts_at) if ends else proposal.starts_at
+    truncates = tuple(
+        known.id
+        for known in timeline
+        if Status(known.status) in _HISTORY
+        and known.claim.value_key != proposal.claim.value_key
+        and known.valid_from is not None
+        and known.valid_from < proposal.starts_at
+        and (known.valid_to is None or known.valid_to > proposal.starts_at)
+    )
+    return Plan(
+        verb=Verb.PLACE_IN_HISTORY,
+        reason="stated_end" if over else "arrived_late",
+        targets=tuple(known.id for known in opposed if known.came_by_marker),
+        ends_at=ends_at,
+        truncates=truncates,
+    )
+
+
+def _covers(known: Known, moment: datetime) -> bool:
+    started = known.valid_from is None or known.valid_from <= moment
+    return started and (known.valid_to is None or moment < known.valid_to)
+
+
+def _older(proposal: Proposal, known: Known) -> bool:
+    return proposal.said_at < known.said_at
+
+
+def _equally_direct_and_trusted(proposal: Proposal, known: Known) -> bool:
+    direct = proposal.evidence_level == EvidenceLevel.DIRECT or known.evidence_level != EvidenceLevel.DIRECT
+    return direct and TRUST_RANK[proposal.origin_trust] >= TRUST_RANK[known.origin_trust]
+
+
+def _update(proposal: Proposal, opposed: Sequence[Known], now: datetime) -> Plan | None:
+    """Rule 5: a change that the source itself announces ends the old value where the new one starts."""
+    same_thing = [known for known in opposed if known.claim.identity_key == proposal.claim.identity_key]
+    if not proposal.marker or len(same_thing) != 1 or len(opposed) != 1:
+        return None
+    old = same_thing[0]
+    if _older(proposal, old) or not _equally_direct_and_trusted(proposal, old):
+        return None
+    inverts = old.valid_from is not None and proposal.starts_at < old.valid_from
+    if inverts and not old.start_assumed:
+        return None
+    value = proposal.claim.value
+    if not (proposal.claim.denies or old.claim.denies):
+        value = _carried_over(old.claim.value or {}, value or {})
+    return Plan(
+        verb=Verb.SCHEDULE if proposal.starts_at > now else Verb.SUPERSEDE,
+        reason="starts_later" if proposal.starts_at > now else "update_marker",
+        targets=(old.id,),
+        value=value,
+        clears_start=inverts,
+    )
+
+
+def _carried_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Overlay the new keys on the old value; a key given as ``None`` is removed."""
+    merged = {**old, **new}
+    return {key: item for key, item in merged.items() if item is not None}
+
+
+def _contradiction(proposal: Proposal, opposed: Sequence[Known]) -> Plan:
+    """Rule 6: never guess. Between unequal sources only the less trusted side is hidden, else all of them."""
+    mine = TRUST_RANK[proposal.origin_trust]
+    theirs = [TRUST_RANK[known.origin_trust] for known in opposed]
+    ids = tuple(known.id for known in opposed)
+    if all(mine < rank for rank in theirs):
+        return Plan(verb=Verb.OPEN_CONFLICT, reason="less_trusted", targets=ids, kind=ConflictKind.QUARANTINE)
+    if all(mine > rank for rank in theirs):
+        return Plan(
+            verb=Verb.OPEN_CONFLICT,
+            reason="more_trusted",
+            targets=ids,
+            kind=ConflictKind.QUARANTINE,
+            withheld=ids,
+            hides_candidate=False,
+        )
+    unqualified = any(known.claim.identity_key != proposal.claim.identity_key for known in opposed)
+    return Plan(
+        verb=Verb.OPEN_CONFLICT,
+        reason="one_side_unqualified" if unqualified else "different_value",
+        targets=ids,
+        kind=ConflictKind.CONTRADICTION,
+        withheld=ids,
+    )
+
+
+def _possible(
+    proposal: Proposal, current: Sequence[Known], near: Sequence[uuid.UUID]
+) -> tuple[uuid.UUID, ...]:
+    """Near claims under another predicate: perhaps the same thing by another name. Marked, never hidden."""
+    by_id = {known.id: known for known in current}
+    return tuple(
+        fact_id
+        for fact_id in near
+        if fact_id in by_id and by_id[fact_id].claim.predicate != proposal.claim.predicate
+    )

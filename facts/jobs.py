@@ -1,0 +1,172 @@
+"""The job ledger: background work that is started once, retried with patience, and never lost.
+
+The queue may deliver a job twice, late, or kill its worker. The ledger row decides: it is claimed by compare-and-set
+with the attempt counted before work starts, and finished by whoever holds the claim token.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F, Q
+
+from facts.clock import now
+from facts.ids import new_id
+from facts.models import Job
+from facts.models.records import JobStatus
+
+#: ``dispatcher(function_path, job_id, account_id)`` puts the job on the queue, in the running transaction.
+Dispatcher = Callable[[str, str, str], None]
+
+#: A claim older than this is taken to be dead: longer than any task may run (``Q_CLUSTER["timeout"]``) plus slack.
+CLAIM_LASTS = timedelta(seconds=180)
+#: Waiting time before attempt n+1: 5 s, 20 s, 80 s, 320 s; doubling twice keeps five attempts within about 8 minutes.
+FIRST_RETRY = timedelta(seconds=5)
+RETRY_FACTOR = 4
+
+_dispatcher: Dispatcher | None = None
+#: Job kind → dotted path of the task that runs it.
+_runners: dict[str, str] = {}
+
+
+def register_dispatcher(dispatcher: Dispatcher) -> None:
+    """Tell the ledger how jobs reach the queue; called once when Django starts."""
+    global _dispatcher
+    _dispatcher = dispatcher
+
+
+def register_runner(kind: str, function_path: str) -> None:
+    """Tell which task runs jobs of ``kind``."""
+    _runners[kind] = function_path
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A job that this process may work on now."""
+
+    job: Job
+    token: uuid.UUID
+
+
+def submit(
+    account_id: uuid.UUID,
+    *,
+    kind: str,
+    input_key: str,
+    recipe: str = "1",
+    payload: Mapping[str, Any] | None = None,
+    max_attempts: int = 5,
+) -> Job:
+    """Write the ledger row and put it on the queue, in the caller's transaction; a known input is returned as it is."""
+    job, created = Job.objects.get_or_create(
+        account_id=account_id,
+        kind=kind,
+        input_key=input_key,
+        recipe=recipe,
+        defaults={"id": new_id(), "payload": dict(payload or {}), "max_attempts": max_attempts},
+    )
+    if created:
+        dispatch(job)
+    return job
+
+
+def dispatch(job: Job) -> None:
+    """Put an existing job on the queue (again). Harmless when it is there already: claiming decides."""
+    if _dispatcher is None:
+        raise RuntimeError("No dispatcher is registered.")
+    _dispatcher(_runners[job.kind], str(job.id), str(job.account_id))
+
+
+def claim(account_id: uuid.UUID, job_id: uuid.UUID) -> Claim | None:
+    """Claim a job, counting the attempt; ``None`` when it is done, dead, not due yet or in other hands.
+
+    A job whose attempts are used up (its workers died) becomes dead here: this is what stops a poisoned input.
+    """
+    at, token = now(), new_id()
+    free = Q(status=JobStatus.QUEUED, run_after__lte=at) | Q(
+        status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS
+    )
+    mine = Job.objects.filter(account_id=account_id, pk=job_id)
+    taken = (
+        mine.filter(free, attempts__lt=F("max_attempts")).update(
+            status=JobStatus.RUNNING, claim_token=token, claimed_at=at, attempts=F("attempts") + 1
+        )
+        == 1
+    )
+    if taken:
+        return Claim(mine.get(), token)
+    mine.filter(free, attempts__gte=F("max_attempts")).update(
+        status=JobStatus.DEAD, finished_at=at, error_class="attempts_used_up"
+    )
+    return None
+
+
+def holds(claim_: Claim) -> bool:
+    """Tell whether the claim still stands, locking the job until the transaction ends."""
+    return (
+        Job.objects.select_for_update()
+        .filter(pk=claim_.job.pk, account_id=claim_.job.account_id, claim_token=claim_.token)
+        .filter(status=JobStatus.RUNNING)
+        .exists()
+    )
+
+
+def finish(claim_: Claim) -> bool:
+    """Mark the job done, in the transaction of its results; ``False`` when the claim was lost meanwhile."""
+    return _mine(claim_).update(status=JobStatus.DONE, finished_at=now(), error="", error_class="") == 1
+
+
+def fail(claim_: Claim, *, error_class: str, error: str = "", retryable: bool = True) -> Job:
+    """Record a failure: queued again after a growing pause, or dead when it cannot help or was the last attempt.
+
+    ``error`` must hold no content; it is shown to operators.
+    """
+    job, at = claim_.job, now()
+    if not retryable or job.attempts >= job.max_attempts:
+        change = {"status": JobStatus.DEAD, "finished_at": at}
+    else:
+        pause = FIRST_RETRY * RETRY_FACTOR ** (job.attempts - 1)
+        change = {"status": JobStatus.QUEUED, "run_after": at + pause}
+    _mine(claim_).update(claim_token=None, error_class=error_class[:128], error=error[:500], **change)
+    job.refresh_from_db()
+    return job
+
+
+def retry(account_id: uuid.UUID, job_id: uuid.UUID) -> Job | None:
+    """Give a dead job a fresh set of attempts and queue it; ``None`` when it is not dead."""
+    revived = Job.objects.filter(account_id=account_id, pk=job_id, status=JobStatus.DEAD).update(
+        status=JobStatus.QUEUED, attempts=0, run_after=now(), finished_at=None, claim_token=None
+    )
+    if not revived:
+        return None
+    job = Job.objects.get(account_id=account_id, pk=job_id)
+    dispatch(job)
+    return job
+
+
+def requeue_waiting(account_id: uuid.UUID, *, limit: int = 500) -> int:
+    """Queue again what is due but in nobody's hands: paused retries, dead claims, lost deliveries. Returns how many."""
+    at = now()
+    waiting = Job.objects.filter(
+        Q(status=JobStatus.QUEUED, run_after__lte=at)
+        | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS),
+        account_id=account_id,
+    ).order_by("run_after")[:limit]
+    count = 0
+    for job in waiting:
+        dispatch(job)
+        count += 1
+    return count
+
+
+def _mine(claim_: Claim) -> Any:
+    return Job.objects.filter(
+        pk=claim_.job.pk,
+        account_id=claim_.job.account_id,
+        claim_token=claim_.token,
+        status=JobStatus.RUNNING,
+    )

@@ -1,0 +1,65 @@
+"""The tables of the fact ledger, one module per concept."""
+
+from facts.models.conflicts import (
+    ConflictDecision,
+    ConflictMember,
+    ConflictSet,
+    PredicateAlias,
+    Separation,
+    Suppression,
+)
+from facts.models.evidence import Event, Evidence, Passage
+from facts.models.facts import Fact, FactRevision, Relation
+from facts.models.index import (
+    CommonLexemes,
+    EmbeddingSpace,
+    FactText,
+    FactVector,
+    IndexedUnit,
+    PassageText,
+    PassageVector,
+)
+from facts.models.records import AuditEntry, Job, OutboxEntry
+from facts.models.tenancy import (
+    Account,
+    AccountSecret,
+    Identity,
+    Membership,
+    Scope,
+    ScopeLink,
+    Subject,
+    User,
+)
+
+__all__ = [
+    "Account",
+    "AccountSecret",
+    "AuditEntry",
+    "CommonLexemes",
+    "ConflictDecision",
+    "ConflictMember",
+    "ConflictSet",
+    "EmbeddingSpace",
+    "Event",
+    "Evidence",
+    "Fact",
+    "FactRevision",
+    "FactText",
+    "FactVector",
+    "Identity",
+    "IndexedUnit",
+    "Job",
+    "Membership",
+    "OutboxEntry",
+    "Passage",
+    "PassageText",
+    "PassageVector",
+    "PredicateAlias",
+    "Relation",
+    "Scope",
+    "ScopeLink",
+    "Separation",
+    "Subject",
+    "Suppression",
+    "User",
+]

@@ -1,0 +1,132 @@
+"""Entering an account, and the things an account is made of: scopes and subjects."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
+
+from facts.errors import DomainError, NotFound
+from facts.ids import new_id
+from facts.models import Account, AccountSecret, Identity, Scope, Subject
+from facts.vocabulary import SubjectKind
+
+ROOT = "/"
+
+
+@contextmanager
+def account_transaction(account_id: uuid.UUID, *, durable: bool = False) -> Iterator[None]:
+    """Open a transaction in which the rows of ``account_id``, and no others, are visible.
+
+    Nested use for the same account is a savepoint. Switching to another account inside a transaction is refused:
+    it would mix two tenants in one unit of work.
+    """
+    with transaction.atomic(durable=durable):
+        enter_account(account_id)
+        yield
+
+
+def enter_account(account_id: uuid.UUID) -> None:
+    """Set the account of the running transaction; raises ``RuntimeError`` if another one is set already."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("An account is entered inside a transaction only.")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('app.account', %s, true) FROM (SELECT current_setting('app.account', true) AS now) s"
+            " WHERE coalesce(now, '') IN ('', %s)",
+            [str(account_id), str(account_id)],
+        )
+        if cursor.fetchone() is None:
+            raise RuntimeError("This transaction already belongs to another account.")
+
+
+def create_account(*, key: str, name: str, timezone: str = "UTC") -> Account:
+    """Create an account with its secret and its root scope."""
+    with transaction.atomic():
+        account = Account.objects.create(key=key, name=name, timezone=timezone)
+        with account_transaction(account.id):
+            AccountSecret.objects.create(account=account, statement_key=secrets.token_bytes(32))
+            Scope.objects.create(account=account, path=ROOT, name=name)
+    return account
+
+
+def normalise_path(path: str) -> str:
+    """Return a scope path in its one spelling: absolute, no empty parts, no trailing slash but for the root.
+
+    Raises ``DomainError`` (``invalid_scope``) for parts that are blank, ``.`` or ``..``, or for an over-long path.
+    """
+    parts = [part.strip() for part in path.strip().split("/") if part != ""]
+    if any(part in {"", ".", ".."} or "\x00" in part for part in parts):
+        raise DomainError("A scope path has no empty, '.' or '..' part.", code="invalid_scope", field="scope")
+    result = ROOT + "/".join(parts)
+    if len(result) > 512:
+        raise DomainError("A scope path has at most 512 characters.", code="invalid_scope", field="scope")
+    return result
+
+
+def ancestor_paths(path: str) -> list[str]:
+    """Return the paths above ``path``, nearest first, ending with the root; empty for the root itself."""
+    parts = [part for part in path.split("/") if part]
+    return [ROOT + "/".join(parts[:depth]) for depth in range(len(parts) - 1, -1, -1)]
+
+
+def get_scope(account_id: uuid.UUID, path: str) -> Scope | None:
+    """Return the scope at ``path``, or ``None`` when nothing was ever stored there."""
+    return Scope.objects.filter(account_id=account_id, path=normalise_path(path)).first()
+
+
+def ensure_scope(account_id: uuid.UUID, path: str) -> Scope:
+    """Return the scope at ``path``, creating it and its ancestors on first use."""
+    path = normalise_path(path)
+    found = Scope.objects.filter(account_id=account_id, path=path).first()
+    if found is not None:
+        return found
+    above = ancestor_paths(path)
+    parent = ensure_scope(account_id, above[0]) if above else None
+    scope, _ = Scope.objects.get_or_create(
+        account_id=account_id,
+        path=path,
+        defaults={"id": new_id(), "name": path.rsplit("/", 1)[-1], "parent": parent},
+    )
+    return scope
+
+
+def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None) -> Subject | None:
+    """Return the subject with ``key`` (peers first when ``kind`` is not given), or ``None``."""
+    found = Subject.objects.filter(account_id=account_id, key=key)
+    if kind is not None:
+        return found.filter(kind=kind).first()
+    order = {SubjectKind.PERSON: 0, SubjectKind.AGENT: 1}
+    return min(found, key=lambda subject: order.get(subject.kind, 2), default=None)
+
+
+def ensure_subject(
+    account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = ""
+) -> Subject:
+    """Return the subject ``(kind, key)``, creating it on first use; a name fills a blank one and never replaces."""
+    if not key or len(key) > 200:
+        raise DomainError(
+            "A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id"
+        )
+    subject, created = Subject.objects.get_or_create(
+        account_id=account_id, kind=kind, key=key, defaults={"id": new_id(), "name": name[:200]}
+    )
+    if not created and name and not subject.name:
+        Subject.objects.filter(account_id=account_id, pk=subject.pk, name="").update(name=name[:200])
+        subject.name = name[:200]
+    return subject
+
+
+def resolve_identity(account_id: uuid.UUID, *, platform: str, value: str) -> Subject:
+    """Return the subject known as ``value`` on ``platform``; raises ``NotFound`` (``alias_not_found``)."""
+    identity = (
+        Identity.objects.filter(account_id=account_id, platform=platform.lower(), value=value)
+        .select_related("subject")
+        .first()
+    )
+    if identity is None:
+        raise NotFound("No subject goes by that name.", code="alias_not_found", field="subject_alias")
+    return identity.subject

@@ -1,0 +1,77 @@
+"""What open conflict sets and forgetting keep from readers, mirrored where reads look for it.
+
+``Fact.withheld``, ``Fact.possibly_conflicting`` and ``Passage.withheld`` are derived from memberships, statuses and
+evidence. They are recomputed here, in the transaction that changed any of those, and written nowhere else.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+from django.db import connection
+
+from facts import index
+
+_FACTS = """
+UPDATE facts_fact f
+SET withheld = x.withheld, possibly_conflicting = x.possible
+FROM (
+    SELECT g.id,
+           CASE WHEN EXISTS (
+               SELECT 1 FROM facts_conflictmember m JOIN facts_conflictset c ON c.id = m.conflict_set_id
+               WHERE m.account_id = %(account)s AND m.fact_id = g.id AND m.left_at IS NULL AND m.withheld
+                 AND c.status = 'open' AND c.kind <> 'possible')
+           THEN 'conflict_open' ELSE '' END AS withheld,
+           EXISTS (
+               SELECT 1 FROM facts_conflictmember m JOIN facts_conflictset c ON c.id = m.conflict_set_id
+               WHERE m.account_id = %(account)s AND m.fact_id = g.id AND m.left_at IS NULL
+                 AND c.status = 'open' AND c.kind = 'possible') AS possible
+    FROM facts_fact g WHERE g.account_id = %(account)s AND g.id = ANY(%(ids)s)
+) x
+WHERE f.id = x.id AND f.account_id = %(account)s
+  AND (f.withheld, f.possibly_conflicting) IS DISTINCT FROM (x.withheld, x.possible)
+"""
+
+#: Forgotten beats conflict: it is the stronger reason and the one that lasts.
+_PASSAGES = """
+UPDATE facts_passage p
+SET withheld = x.withheld, sensitivity = x.sensitivity
+FROM (
+    SELECT q.id,
+           CASE WHEN bool_or(f.status IN ('disabled', 'redacted', 'deleted')) THEN 'source_forgotten'
+                WHEN bool_or(f.withheld = 'conflict_open') THEN 'conflict_open'
+                ELSE '' END AS withheld,
+           CASE greatest(max(CASE f.sensitivity WHEN 'restricted' THEN 3 WHEN 'personal' THEN 2
+                                  WHEN 'internal' THEN 1 ELSE 0 END),
+                         max(CASE ev.sensitivity WHEN 'restricted' THEN 3 WHEN 'personal' THEN 2
+                                  WHEN 'internal' THEN 1 ELSE 0 END))
+                WHEN 3 THEN 'restricted' WHEN 2 THEN 'personal' WHEN 1 THEN 'internal' ELSE 'public'
+           END AS sensitivity
+    FROM facts_passage q
+    JOIN facts_event ev ON ev.id = q.event_id
+    JOIN facts_evidence e ON e.account_id = %(account)s AND e.event_id = q.event_id
+                         AND (e.passage_id = q.id OR e.passage_id IS NULL)
+    JOIN facts_fact f ON f.id = e.fact_id
+    WHERE q.account_id = %(account)s
+      AND q.event_id IN (SELECT event_id FROM facts_evidence
+                         WHERE account_id = %(account)s AND fact_id = ANY(%(ids)s))
+    GROUP BY q.id
+) x
+WHERE p.id = x.id AND p.account_id = %(account)s
+  AND (p.withheld, p.sensitivity) IS DISTINCT FROM (x.withheld, x.sensitivity)
+RETURNING p.id
+"""
+
+
+def refresh(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
+    """Recompute what withholds these facts and the passages they cite, and bring their index rows in line."""
+    ids = list(fact_ids)
+    if not ids:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_FACTS, {"account": account_id, "ids": ids})
+        cursor.execute(_PASSAGES, {"account": account_id, "ids": ids})
+        passage_ids = [row[0] for row in cursor.fetchall()]
+    index.sync_facts(account_id, ids)
+    index.sync_passages(account_id, passage_ids)
