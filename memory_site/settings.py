@@ -1,11 +1,11 @@
-"""Django settings. What an operator may change is in `memory_site.environment`; everything else is decided here."""
+"""Django settings. What an operator may change is in `memory_site.environment`; the rest is decided here."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from memory_site import environment, secret_key
+from memory_site import environment, logs, secret_key
 from memory_site.database import aliases
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -17,16 +17,10 @@ globals().update(ENVIRONMENT)
 VAR_DIR: Path = ENVIRONMENT["MEMORY_VAR_DIR"]
 DEBUG: bool = ENVIRONMENT["MEMORY_DEBUG"]
 SECRET_KEY: str = ENVIRONMENT["MEMORY_SECRET_KEY"] or secret_key.load_or_create(VAR_DIR / "secret_key")
-ALLOWED_HOSTS: list[str] = ENVIRONMENT["MEMORY_ALLOWED_HOSTS"]
 
-# Applications
+# Applications. `memory_site` comes last: what it wires together or registers anew is there by then.
 
 INSTALLED_APPS = [
-    "memory_site",
-    "ingest",
-    "governance",
-    "retrieval",
-    "facts",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -38,6 +32,11 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_q",
+    "facts",
+    "retrieval",
+    "governance",
+    "ingest",
+    "memory_site",
 ]
 AUTH_USER_MODEL = "facts.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -45,6 +44,8 @@ ROOT_URLCONF = "memory_site.urls"
 WSGI_APPLICATION = "memory_site.wsgi.application"
 
 MIDDLEWARE = [
+    "memory_site.middleware.RequestIdMiddleware",
+    "memory_site.middleware.ContentSecurityPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -70,6 +71,24 @@ TEMPLATES = [
     },
 ]
 
+# Safety
+
+ALLOWED_HOSTS = list(ENVIRONMENT["MEMORY_ALLOWED_HOSTS"])
+CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT["MEMORY_TRUSTED_ORIGINS"])
+IS_LOCAL = set(ALLOWED_HOSTS) <= set(environment.LOCAL_HOSTS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not IS_LOCAL
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_HSTS_SECONDS = 0 if IS_LOCAL else 30 * 24 * 3600
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT["MEMORY_BEHIND_PROXY"] else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = ENVIRONMENT["MEMORY_MAX_REQUEST_BYTES"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
 # Database
 
 EMBEDDED_POSTGRES_DIRECTORY = VAR_DIR / "postgres"
@@ -90,13 +109,31 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-# Static files
+# Static files are served from where the packages have them; nothing is collected.
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+WHITENOISE_USE_FINDERS = True
 
-# Background work. `retry` counts from when a task is handed out, including its wait behind the others, so it must
-# exceed timeout × (1 + ceil((queue_limit + bulk) / workers)); `memory_site.checks` verifies it.
+# API
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Memory",
+    "DESCRIPTION": "Governed long-term memory for AI agents.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# Background work. The clock of `retry` runs from when a task is handed out, through its wait behind the
+# others in memory; `memory_site.checks` holds the formula.
+
 Q_CLUSTER = {
     "name": "memory",
     "orm": "default",  # the alias of the data: work is queued by the transaction that needs it
@@ -109,6 +146,12 @@ Q_CLUSTER = {
     "max_attempts": 3,
     "catch_up": False,
     "recycle": 200,
-    "save_limit": 0,
+    "save_limit": 0,  # pruned by a schedule; pruning at every task would lock all results
     "label": "Background tasks",
 }
+TASKS_EAGER = False
+MODEL_CALL_TIMEOUT = 30  # seconds for one try; with its repeats it stays within the task's timeout
+
+# Logging
+
+LOGGING = logs.configuration(ENVIRONMENT["MEMORY_LOG_LEVEL"].upper())

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
+from django.views.generic import RedirectView
+
+from memory_site import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("health", health.health, name="health"),
+    path("ready", health.ready, name="ready"),
     path("admin/", admin.site.urls),
 ]

@@ -1,7 +1,8 @@
 """What every test stands on: the test database, and its emptying after tests that commit.
 
-The database is created and migrated by the owner; tests use the restricted role, as the product does. A test that
-commits (`transaction=True`, `live_server`) leaves an empty database behind, whatever triggers guard its tables.
+The database is created and migrated by the owner; tests use the restricted role, as the product does. A test
+that commits (`transaction=True`, `live_server`) leaves an empty database behind, whatever triggers guard its
+tables.
 """
 
 from __future__ import annotations

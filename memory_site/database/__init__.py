@@ -1,1 +1,1 @@
-"""The database of the project: which servers and roles are used, and what they need before the first migration."""
+"""The database of the project: which servers and roles are used, and what they need for the migrations."""

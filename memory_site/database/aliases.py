@@ -1,8 +1,8 @@
 """The two ways into the one database.
 
-`owner` migrates and owns the tables. `default` is what web, worker and tests use: the restricted role `memory_app`,
-which row-level security binds. It is a mirror of `owner` in tests, so that the test database is created and migrated
-by the owner and used by the restricted role.
+`owner` migrates and owns the tables. `default` is what web, worker and tests use: the restricted role
+`memory_app`, which row-level security binds. It is a mirror of `owner` in tests, so that the test database is
+created and migrated by the owner and used by the restricted role.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ SESSION = "-c jit=off -c max_parallel_workers_per_gather=0"
 def build(*, owner_url: str, app_url: str, test_name: str, pool: bool) -> dict[str, dict[str, Any]]:
     """Return Django's `DATABASES`.
 
-    Without `owner_url` both aliases use the embedded server. Without `app_url` the application logs in as the owner and
-    assumes the restricted role. `pool` is for web processes only: a pool does not survive the worker's forks.
-    Raises `ValueError` when a URL is not a PostgreSQL URL.
+    Without `owner_url` both aliases use the embedded server. Without `app_url` the application logs in as the
+    owner and assumes the restricted role. `pool` is for web processes only: a pool does not survive the
+    worker's forks. Raises `ValueError` when a URL is not a PostgreSQL URL.
     """
     if not owner_url:
-        owner = {"ENGINE": "memory_site.database", "NAME": DATABASE_NAME, "USER": SUPERUSER, "PORT": str(PORT)}
+        owner = {
+            "ENGINE": "memory_site.database",
+            "NAME": DATABASE_NAME,
+            "USER": SUPERUSER,
+            "PORT": str(PORT),
+        }
         default = {**owner, "USER": APP_ROLE}
         role = None
     else:

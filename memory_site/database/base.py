@@ -30,7 +30,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Connect; where the server is not up (any more), start it and try once more."""
-        server().hold()
+        if not server().is_held:
+            server().ensure()
         try:
             return super().get_new_connection(conn_params)
         except (base.Database.OperationalError, OperationalError):

@@ -1,4 +1,5 @@
-"""What a database needs around its migrations: a suitable server, the extension, the restricted role and its grants.
+"""What a database needs around its migrations: a suitable server, the extension, the restricted role and its
+grants.
 
 Every step may be repeated, and says nothing of the tables that are there.
 """
@@ -32,6 +33,15 @@ def check_server(connection: BaseDatabaseWrapper) -> None:
         raise UnsuitableServer(f"pgvector {wanted} or newer is needed; this server does not have pgvector.")
     if tuple(map(int, row[0].split(".")[:2])) < MINIMUM_PGVECTOR:
         raise UnsuitableServer(f"pgvector {wanted} or newer is needed; this server has {row[0]}.")
+
+
+def create_database(connection: BaseDatabaseWrapper) -> None:
+    """Create the database that the connection is meant for, on a server that belongs to this project alone."""
+    name = connection.settings_dict["NAME"]
+    with connection._nodb_cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name])
+        if cursor.fetchone() is None:
+            cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
 def prepare(connection: BaseDatabaseWrapper, *, may_login: bool) -> None:

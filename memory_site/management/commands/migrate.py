@@ -25,6 +25,8 @@ class Command(migrate.Command):
         if options["database"] != "owner":
             raise CommandError("Only the owner migrates: use --database owner.")
         connection = connections["owner"]
+        if settings.USES_EMBEDDED_POSTGRES:
+            preparation.create_database(connection)
         try:
             preparation.prepare(connection, may_login=settings.APP_ROLE_LOGS_IN)
         except preparation.UnsuitableServer as error:

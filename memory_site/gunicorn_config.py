@@ -1,0 +1,35 @@
+"""Configuration of gunicorn, as `python:memory_site.gunicorn_config`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from memory_site import logs, processes
+
+worker_class = "gthread"
+workers = 2
+threads = 4
+timeout = 60  # seconds without a sign of life from a worker
+graceful_timeout = 10  # seconds for requests that are being served when it stops
+# The application is loaded once, before the workers fork: they start faster and share its memory. Nothing
+# that loading does may open a connection or start a thread.
+preload_app = True
+logconfig_dict = logs.configuration("WARNING")
+
+
+def when_ready(server: Any) -> None:
+    """Stop when the process that started gunicorn is gone."""
+    processes.stop_with_parent()
+
+
+def post_worker_init(worker: Any) -> None:
+    """Load the embedder beside the first requests."""
+    threading.Thread(target=_warm, name="warm", daemon=True).start()
+
+
+def _warm() -> None:
+    """Embed one word; failures are for whoever needs a vector to report."""
+    from facts import embedding
+
+    embedding.try_embed(["ready"])

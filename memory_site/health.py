@@ -1,0 +1,103 @@
+"""Whether this installation lives (`/health`) and whether it can do its work (`/ready`). Both are open to
+anyone.
+
+They say which part is missing, never why: an address, a version or an error message is for the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facts import embedding
+from facts.clock import now
+from memory_site import heartbeat
+
+logger = logging.getLogger(__name__)
+
+OK = "ok"
+OFF = "off"  # switched off, which is no reason to wait
+WAITING = "waiting"
+
+_lasting: set[str] = set()  # parts that, once there, stay there for the life of the process
+
+
+@require_safe
+@never_cache
+def health(request: HttpRequest) -> JsonResponse:
+    """Answer 200 whenever the process can answer at all."""
+    return JsonResponse({"status": OK})
+
+
+@require_safe
+@never_cache
+def ready(request: HttpRequest) -> JsonResponse:
+    """Answer 200 when all parts are there, else 503, with the state of each."""
+    components = {name: _state(name, probe) for name, probe in PROBES.items()}
+    complete = all(component["status"] in {OK, OFF} for component in components.values())
+    body = {"status": "ready" if complete else "starting", "components": components}
+    return JsonResponse(body, status=200 if complete else 503)
+
+
+def _state(name: str, probe: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what the probe says; a probe that fails means that its part is not there."""
+    try:
+        return probe()
+    except Exception:  # whatever is wrong, the answer is that the part is missing
+        logger.warning("not_ready", exc_info=True, extra={"component": name})
+        connection.close()
+        return {"status": WAITING}
+
+
+def _database() -> dict[str, Any]:
+    """Ask the database for a row."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return {"status": OK}
+
+
+def _migrations() -> dict[str, Any]:
+    """Compare the migrations of the code with those of the database."""
+    if "migrations" not in _lasting:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return {"status": WAITING}
+        _lasting.add("migrations")
+    return {"status": OK}
+
+
+def _worker() -> dict[str, Any]:
+    """Look when the worker last took up a task, and since when one waits."""
+    moment = now()
+    beat_at, due = heartbeat.last_beat(), heartbeat.oldest_due(at=moment)
+    return {
+        "status": OK if heartbeat.is_fresh(beat_at, at=moment) else WAITING,
+        "last_beat_at": beat_at.isoformat() if beat_at else None,
+        "oldest_waiting_seconds": round((moment - due).total_seconds(), 1) if due else None,
+    }
+
+
+def _embedder() -> dict[str, Any]:
+    """Embed one word, which loads the model on first use."""
+    provider = embedding.provider()
+    if provider is None:
+        return {"status": OFF}
+    if "embedder" not in _lasting:
+        provider.embed_documents(["ready"])
+        _lasting.add("embedder")
+    return {"status": OK}
+
+
+PROBES: dict[str, Callable[[], dict[str, Any]]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "worker": _worker,
+    "embedder": _embedder,
+}

@@ -1,0 +1,38 @@
+"""`worker`: run the background queue and restart it when it stops making progress."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from memory_site import checks, processes, watchdog
+
+
+class Command(BaseCommand):
+    """Runs until it is told to stop (SIGTERM or Ctrl-C); what is being worked on is finished first."""
+
+    help = "Run the background worker under a watchdog."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Offer the queue without its watchdog, which is what the watchdog starts."""
+        parser.add_argument("--unwatched", action="store_true", help="Run the queue itself, without the watchdog.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run the watchdog, or what it watches."""
+        if options["unwatched"]:
+            self._run_queue()
+            return
+        try:
+            watchdog.run()
+        except processes.TooManyFailures as error:
+            raise CommandError(str(error)) from error
+
+    def _run_queue(self) -> None:
+        from django_q.cluster import Cluster
+
+        checks.refuse_errors(worker=True)
+        cluster = Cluster()  # takes over SIGTERM and SIGINT
+        cluster.start()
+        processes.stop_with_parent()  # only now: it starts a thread, and `start` forks
+        cluster.sentinel.join()

@@ -1,0 +1,65 @@
+"""The way onto the background queue, and how a queued task is run.
+
+The queue delivers at least once: a task may run twice or late, and must be written for that. What it is given
+is kept as it is in the database, so arguments are identifiers, never content.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+from django_q.models import Task
+from django_q.tasks import async_task
+
+from facts.clock import now
+from memory_site import heartbeat
+
+logger = logging.getLogger(__name__)
+
+RUNNER = "memory_site.queue.run"
+SUCCESSES_KEPT = timedelta(days=1)
+FAILURES_KEPT = timedelta(days=30)
+
+
+class TaskFailed(Exception):
+    """A task raised. Names the class of the error only: the message may quote what was stored."""
+
+
+def enqueue(function_path: str, *arguments: str | int) -> None:
+    """Queue a call of the function at `function_path`, as part of the running transaction.
+
+    With `TASKS_EAGER` (tests) the function is called at once instead.
+    """
+    if settings.TASKS_EAGER:
+        import_string(function_path)(*arguments)
+        return
+    async_task(RUNNER, function_path, *arguments, group=function_path)
+
+
+def dispatch_job(function_path: str, job_id: str, account_id: str) -> None:
+    """Queue a job of the ledger; registered with `facts.jobs`."""
+    enqueue(function_path, job_id, account_id)
+
+
+def run(function_path: str, *arguments: str | int) -> None:
+    """Call a queued function in the worker; raise `TaskFailed` in place of whatever it raises."""
+    heartbeat.beat()
+    try:
+        import_string(function_path)(*arguments)
+    except Exception as error:
+        logger.exception("task_failed", extra={"function": function_path})
+        raise TaskFailed(f"{function_path}: {type(error).__name__}") from None
+
+
+def show_life() -> None:
+    """Do nothing: running at all is the sign of life (see `run`)."""
+
+
+def prune_results() -> None:
+    """Delete the queue's records of what ran: they are of use only to whoever looks into a recent failure."""
+    moment = now()
+    Task.objects.filter(success=True, stopped__lt=moment - SUCCESSES_KEPT).delete()
+    Task.objects.filter(success=False, stopped__lt=moment - FAILURES_KEPT).delete()

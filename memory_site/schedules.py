@@ -1,0 +1,51 @@
+"""What runs by the clock: one table, brought into the queue's own by `manage.py sync_schedules`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django_q.models import Schedule
+
+from facts.clock import now
+from memory_site.queue import RUNNER
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One function called by the clock: either every so many minutes, or by a cron expression in UTC."""
+
+    name: str
+    function: str
+    minutes: int | None = None
+    cron: str | None = None
+
+
+TABLE: tuple[Entry, ...] = (
+    Entry("heartbeat", "memory_site.queue.show_life", minutes=1),
+    Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
+)
+
+
+def sync(table: tuple[Entry, ...] = TABLE) -> None:
+    """Make the queue's schedules exactly those of `table`; those that stand unchanged keep their next run."""
+    with transaction.atomic():
+        Schedule.objects.exclude(name__in=[entry.name for entry in table]).delete()
+        for entry in table:
+            wanted = {
+                "func": RUNNER,
+                "args": repr((entry.function,)),
+                "schedule_type": Schedule.MINUTES if entry.minutes else Schedule.CRON,
+                "minutes": entry.minutes,
+                "cron": entry.cron,
+            }
+            known = list(Schedule.objects.select_for_update().filter(name=entry.name).order_by("id"))
+            # The queue does not keep names unique.
+            Schedule.objects.filter(id__in=[extra.id for extra in known[1:]]).delete()
+            if known and all(getattr(known[0], field) == value for field, value in wanted.items()):
+                continue
+            Schedule.objects.filter(name=entry.name).delete()
+            fresh = Schedule(name=entry.name, repeats=-1, next_run=now(), **wanted)
+            if entry.cron:
+                fresh.next_run = fresh.calculate_next_run()
+            fresh.save()
