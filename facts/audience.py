@@ -131,8 +131,7 @@ def visible_to(reader: Reader, *, subject: str = "subject") -> Q:
         return public
     own = Q(**{f"{subject}_id": reader.subject_id})
     shared = Q(sensitivity=Sensitivity.INTERNAL) | (
-        Q(sensitivity=Sensitivity.PERSONAL)
-        & (~Q(level=Level.PEER) | Q(**{f"{subject}__kind": SubjectKind.SCOPE}))
+        Q(sensitivity=Sensitivity.PERSONAL) & (~Q(level=Level.PEER) | Q(**{f"{subject}__kind": SubjectKind.SCOPE}))
     )
     if reader.restricted:
         shared |= Q(sensitivity=Sensitivity.RESTRICTED)

@@ -150,9 +150,7 @@ def reopen(conflict: ConflictSet, *, actor: Actor, group: uuid.UUID | None = Non
 def current_member_ids(conflict: ConflictSet) -> list[uuid.UUID]:
     """Return the facts that are sides of the set now, in the order they joined."""
     return list(
-        ConflictMember.objects.filter(
-            account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True
-        )
+        ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True)
         .order_by("joined_at", "id")
         .values_list("fact_id", flat=True)
     )
@@ -179,9 +177,7 @@ def _plan_again(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
 
 
 def _bump(conflict: ConflictSet) -> None:
-    ConflictSet.objects.filter(pk=conflict.pk, account_id=conflict.account_id).update(
-        version=F("version") + 1
-    )
+    ConflictSet.objects.filter(pk=conflict.pk, account_id=conflict.account_id).update(version=F("version") + 1)
     conflict.refresh_from_db(fields=["version"])
 
 

@@ -23,9 +23,7 @@ from facts.vocabulary import TRUST_RANK, ConflictKind, EvidenceLevel, Form, Stat
 
 #: Statuses of a fact that is believed now. The others of a subject's live facts are waiting for a decision.
 _CURRENT = frozenset({Status.ACTIVE})
-_WAITING = frozenset(
-    {Status.CANDIDATE, Status.PROVISIONAL, Status.HELD, Status.NEEDS_REVALIDATION, Status.DISPUTED}
-)
+_WAITING = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD, Status.NEEDS_REVALIDATION, Status.DISPUTED})
 _HISTORY = frozenset({Status.SUPERSEDED, Status.EXPIRED})
 
 
@@ -286,9 +284,7 @@ def _open_conflict(proposal: Proposal, others: Sequence[Known], open_sets: Seque
     return None
 
 
-def _history(
-    proposal: Proposal, others: Sequence[Known], opposed: Sequence[Known], now: datetime
-) -> Plan | None:
+def _history(proposal: Proposal, others: Sequence[Known], opposed: Sequence[Known], now: datetime) -> Plan | None:
     """Rule 4: what is over already, or was overtaken by a stated change, goes into history and never wins."""
     over = proposal.end_stated and proposal.ends_at is not None and proposal.ends_at <= now
     overtaken = any(known.came_by_marker and _older(proposal, known) for known in opposed)
@@ -398,13 +394,9 @@ def _contradiction(proposal: Proposal, opposed: Sequence[Known]) -> Plan:
     )
 
 
-def _possible(
-    proposal: Proposal, current: Sequence[Known], near: Sequence[uuid.UUID]
-) -> tuple[uuid.UUID, ...]:
+def _possible(proposal: Proposal, current: Sequence[Known], near: Sequence[uuid.UUID]) -> tuple[uuid.UUID, ...]:
     """Near claims under another predicate: perhaps the same thing by another name. Marked, never hidden."""
     by_id = {known.id: known for known in current}
     return tuple(
-        fact_id
-        for fact_id in near
-        if fact_id in by_id and by_id[fact_id].claim.predicate != proposal.claim.predicate
+        fact_id for fact_id in near if fact_id in by_id and by_id[fact_id].claim.predicate != proposal.claim.predicate
     )

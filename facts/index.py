@@ -44,9 +44,7 @@ _PASSAGE_STATE = f"""
     WHERE p.account_id = %(account)s AND p.id = ANY(%(ids)s)"""
 
 _COLUMNS = "account_id, scope_id, subject_id, active, audience, expires_at, valid_from, valid_to"
-_STATE_COLUMNS = (
-    "x.account_id, x.scope_id, x.subject_id, x.active, x.audience, x.expires_at, x.valid_from, x.valid_to"
-)
+_STATE_COLUMNS = "x.account_id, x.scope_id, x.subject_id, x.active, x.audience, x.expires_at, x.valid_from, x.valid_to"
 _DIFFERS = (
     "(i.scope_id, i.subject_id, i.active, i.audience, i.expires_at, i.valid_from, i.valid_to)"
     " IS DISTINCT FROM (x.scope_id, x.subject_id, x.active, x.audience, x.expires_at, x.valid_from, x.valid_to)"

@@ -87,9 +87,7 @@ def claim(account_id: uuid.UUID, job_id: uuid.UUID) -> Claim | None:
     A job whose attempts are used up (its workers died) becomes dead here: this is what stops a poisoned input.
     """
     at, token = now(), new_id()
-    free = Q(status=JobStatus.QUEUED, run_after__lte=at) | Q(
-        status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS
-    )
+    free = Q(status=JobStatus.QUEUED, run_after__lte=at) | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS)
     mine = Job.objects.filter(account_id=account_id, pk=job_id)
     taken = (
         mine.filter(free, attempts__lt=F("max_attempts")).update(
@@ -152,8 +150,7 @@ def requeue_waiting(account_id: uuid.UUID, *, limit: int = 500) -> int:
     """Queue again what is due but in nobody's hands: paused retries, dead claims, lost deliveries. Returns how many."""
     at = now()
     waiting = Job.objects.filter(
-        Q(status=JobStatus.QUEUED, run_after__lte=at)
-        | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS),
+        Q(status=JobStatus.QUEUED, run_after__lte=at) | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS),
         account_id=account_id,
     ).order_by("run_after")[:limit]
     count = 0

@@ -55,9 +55,7 @@ class IdentityTaken(Conflicting):
     code = "identity_taken"
 
 
-def insert(
-    fact: Fact, *, actor: Actor, action: str, reason: str = "", group: uuid.UUID | None = None
-) -> Fact:
+def insert(fact: Fact, *, actor: Actor, action: str, reason: str = "", group: uuid.UUID | None = None) -> Fact:
     """Write a new fact with its first revision, its audit entry and its text row. It starts as given, version 1."""
     group = group or new_id()
     with transaction.atomic():
@@ -93,9 +91,7 @@ def transition(
         fact = _lock(account_id, fact_id, expected_version)
         if not may_follow(fact.status, to):
             raise IllegalTransition(f"A fact that is {fact.status} cannot become {to}.")
-        return _apply(
-            fact, to=to, changes=changes or {}, actor=actor, action=action, reason=reason, group=group
-        )
+        return _apply(fact, to=to, changes=changes or {}, actor=actor, action=action, reason=reason, group=group)
 
 
 def amend(
@@ -114,9 +110,7 @@ def amend(
         fact = _lock(account_id, fact_id, expected_version)
         if Status(fact.status) in {Status.REDACTED, Status.RETRACTED, Status.DELETED}:
             raise IllegalTransition(f"A fact that is {fact.status} does not change any more.")
-        return _apply(
-            fact, to=fact.status, changes=changes, actor=actor, action=action, reason=reason, group=group
-        )
+        return _apply(fact, to=fact.status, changes=changes, actor=actor, action=action, reason=reason, group=group)
 
 
 def restore(
@@ -137,9 +131,7 @@ def restore(
     """
     with transaction.atomic():
         fact = _lock(account_id, fact_id, expected_version)
-        revision = FactRevision.objects.filter(
-            account_id=account_id, fact_id=fact_id, version=to_version
-        ).first()
+        revision = FactRevision.objects.filter(account_id=account_id, fact_id=fact_id, version=to_version).first()
         if revision is None:
             raise NotFound("There is no such revision.", code="revision_not_found", field="version")
         if not may_be_restored(fact.status, revision.status):
@@ -149,9 +141,7 @@ def restore(
         if expired and status in {Status.ACTIVE, Status.PROVISIONAL, Status.HELD, Status.CANDIDATE}:
             status = Status.EXPIRED
         changes = {name: getattr(revision, name) for name in MUTABLE}
-        return _apply(
-            fact, to=status, changes=changes, actor=actor, action=action, reason=reason, group=group
-        )
+        return _apply(fact, to=status, changes=changes, actor=actor, action=action, reason=reason, group=group)
 
 
 def _lock(account_id: uuid.UUID, fact_id: uuid.UUID, expected_version: int | None) -> Fact:
@@ -159,9 +149,7 @@ def _lock(account_id: uuid.UUID, fact_id: uuid.UUID, expected_version: int | Non
     if fact is None:
         raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
     if expected_version is not None and fact.version != expected_version:
-        raise Conflicting(
-            "The fact has changed since it was looked at.", code="stale_version", field="version"
-        )
+        raise Conflicting("The fact has changed since it was looked at.", code="stale_version", field="version")
     return fact
 
 
@@ -199,9 +187,7 @@ def _apply(
     return fact
 
 
-def _write_revision(
-    fact: Fact, *, actor: Actor, action: str, reason: str, group: uuid.UUID, at: datetime
-) -> None:
+def _write_revision(fact: Fact, *, actor: Actor, action: str, reason: str, group: uuid.UUID, at: datetime) -> None:
     FactRevision.objects.filter(account_id=fact.account_id, fact_id=fact.id, recorded_to__isnull=True).update(
         recorded_to=at
     )

@@ -13,6 +13,4 @@ def publish(
     account_id: uuid.UUID, *, topic: str, object_id: uuid.UUID, payload: Mapping[str, Any] | None = None
 ) -> None:
     """Write one entry in the caller's transaction. ``payload`` holds ids and states, never text."""
-    OutboxEntry.objects.create(
-        account_id=account_id, topic=topic, object_id=object_id, payload=dict(payload or {})
-    )
+    OutboxEntry.objects.create(account_id=account_id, topic=topic, object_id=object_id, payload=dict(payload or {}))

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from django.db import transaction
@@ -122,9 +123,7 @@ def keep_by_qualifier(
     """
 
     def decide(decision: _Decision) -> dict[str, Any]:
-        merged = {
-            fact.id: {**fact.qualifiers, **qualifiers.get(fact.id, {})} for fact in decision.members.values()
-        }
+        merged = {fact.id: {**fact.qualifiers, **qualifiers.get(fact.id, {})} for fact in decision.members.values()}
         canonical = {key: qualifiers_of_identity(value) for key, value in merged.items()}
         if not all(canonical.values()):
             raise DomainError(
@@ -283,9 +282,7 @@ def defer(
         return _write_decision(decision, "defer", {"until": until.isoformat()})
 
 
-def undo(
-    decision_id: uuid.UUID, *, account_id: uuid.UUID, actor: Actor, rationale: str = ""
-) -> ConflictDecision:
+def undo(decision_id: uuid.UUID, *, account_id: uuid.UUID, actor: Actor, rationale: str = "") -> ConflictDecision:
     """Take a decision back: the set is open again and every fact is as the revision before recorded it.
 
     Raises ``Conflicting`` (``decision_undone`` or ``decision_built_upon``) when it was undone already or a later change
@@ -450,9 +447,7 @@ def _resolve(
     """Run one decision: lock, re-check, close the set, move the members, keep the record."""
     with transaction.atomic():
         conflict = _lock(conflict_id, account_id, expected_version)
-        members = Fact.objects.filter(
-            account_id=account_id, pk__in=conflict_sets.current_member_ids(conflict)
-        )
+        members = Fact.objects.filter(account_id=account_id, pk__in=conflict_sets.current_member_ids(conflict))
         decision = _Decision(conflict, actor, rationale, new_id(), {fact.id: fact for fact in members})
         conflict_sets.close(
             conflict,
@@ -498,17 +493,13 @@ def _lock(conflict_id: uuid.UUID, account_id: uuid.UUID, expected_version: int |
     if conflict.status != ConflictStatus.OPEN:
         raise Conflicting(f"The conflict is {conflict.status} already.", code="conflict_already_resolved")
     if expected_version is not None and conflict.version != expected_version:
-        raise Conflicting(
-            "The conflict has changed since it was looked at.", code="stale_version", field="version"
-        )
+        raise Conflicting("The conflict has changed since it was looked at.", code="stale_version", field="version")
     return conflict
 
 
 def _member(decision: _Decision, fact_id: uuid.UUID, field_name: str) -> Fact:
     if fact_id not in decision.members:
-        raise DomainError(
-            "That fact is not a member of this conflict.", code="fact_not_in_conflict", field=field_name
-        )
+        raise DomainError("That fact is not a member of this conflict.", code="fact_not_in_conflict", field=field_name)
     return decision.members[fact_id]
 
 
@@ -602,7 +593,7 @@ def _check_intervals(
         if start is not None and end is not None and start >= end:
             raise DomainError("An interval ends after it starts.", code="invalid_interval", field="intervals")
     spans = sorted(intervals.values(), key=lambda span: span[0].timestamp() if span[0] else float("-inf"))
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in pairwise(spans):
         if end is None or start is None or end > start:
             raise DomainError("Two intervals overlap.", code="intervals_overlap", field="intervals")
 
@@ -610,9 +601,7 @@ def _check_intervals(
 def open_members(conflict: ConflictSet) -> list[ConflictMember]:
     """Return the current memberships of a set with their facts, in the order they joined."""
     return list(
-        ConflictMember.objects.filter(
-            account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True
-        )
+        ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True)
         .select_related("fact", "fact__scope", "fact__subject")
         .order_by("joined_at", "id")
     )

@@ -35,9 +35,9 @@ def lift(account_id: uuid.UUID, *, fact_id: uuid.UUID, causes: tuple[str, ...]) 
 
 def in_force(account_id: uuid.UUID, subject_id: uuid.UUID) -> list[SuppressionRule]:
     """Return the rules in force for a subject, in the planner's form."""
-    rows = Suppression.objects.filter(
-        account_id=account_id, subject_id=subject_id, lifted_at__isnull=True
-    ).order_by("id")
+    rows = Suppression.objects.filter(account_id=account_id, subject_id=subject_id, lifted_at__isnull=True).order_by(
+        "id"
+    )
     return [
         SuppressionRule(
             id=row.id,

@@ -103,14 +103,10 @@ def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None) -> 
     return min(found, key=lambda subject: order.get(subject.kind, 2), default=None)
 
 
-def ensure_subject(
-    account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = ""
-) -> Subject:
+def ensure_subject(account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = "") -> Subject:
     """Return the subject ``(kind, key)``, creating it on first use; a name fills a blank one and never replaces."""
     if not key or len(key) > 200:
-        raise DomainError(
-            "A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id"
-        )
+        raise DomainError("A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id")
     subject, created = Subject.objects.get_or_create(
         account_id=account_id, kind=kind, key=key, defaults={"id": new_id(), "name": name[:200]}
     )

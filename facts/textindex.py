@@ -84,8 +84,7 @@ def words(text: str) -> list[Word]:
     for match in _PIECE.finditer(text):
         opens_sentence = opens_sentence or any(mark in ".!?:\n" for mark in text[position : match.start()])
         found.extend(
-            Word(folded=folded, shown=piece, opens_sentence=opens_sentence)
-            for folded, piece in _forms(match.group())
+            Word(folded=folded, shown=piece, opens_sentence=opens_sentence) for folded, piece in _forms(match.group())
         )
         opens_sentence = False
         position = match.end()
@@ -114,9 +113,7 @@ def named(found: list[Word]) -> set[str]:
     return {
         word.folded
         for word in found
-        if len(word.shown) > 1
-        and word.shown[0].isupper()
-        and (word.shown.isupper() or not word.opens_sentence)
+        if len(word.shown) > 1 and word.shown[0].isupper() and (word.shown.isupper() or not word.opens_sentence)
     }
 
 

@@ -28,9 +28,7 @@ class ConflictSet(Owned):
     opened_at = models.DateTimeField(default=now)
     closed_by = models.JSONField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    assignee = models.ForeignKey(
-        Membership, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    assignee = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     due_at = models.DateTimeField(null=True, blank=True)
     deferred_until = models.DateTimeField(null=True, blank=True)
     resolution = models.CharField(max_length=24, blank=True)
@@ -44,8 +42,7 @@ class ConflictSet(Owned):
             one_of("status", ConflictStatus, "conflict_status_known"),
             models.UniqueConstraint(
                 fields=["account", "scope", "subject", "identity_key"],
-                condition=Q(status=ConflictStatus.OPEN, kind=ConflictKind.CONTRADICTION)
-                & ~Q(identity_key=""),
+                condition=Q(status=ConflictStatus.OPEN, kind=ConflictKind.CONTRADICTION) & ~Q(identity_key=""),
                 name="conflict_one_open_per_identity",
             ),
             models.CheckConstraint(
@@ -74,9 +71,7 @@ class ConflictMember(Owned):
     left_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["account", "conflict_set", "fact"], name="conflict_member_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "conflict_set", "fact"], name="conflict_member_once")]
         indexes = [models.Index(fields=["account", "fact"], name="conflict_member_by_fact")]
 
 

@@ -26,9 +26,7 @@ class Event(Owned):
     source_type = models.CharField(max_length=20, choices=SourceType.choices, default=SourceType.CONVERSATION)
     payload = models.JSONField(default=dict)
     text = models.TextField(blank=True, help_text="The evidence text, as it was said.")
-    human = models.BooleanField(
-        default=True, help_text="Whether a human wrote it; only then it corroborates."
-    )
+    human = models.BooleanField(default=True, help_text="Whether a human wrote it; only then it corroborates.")
     occurred_at = models.DateTimeField()
     recorded_at = models.DateTimeField(default=now)
     processed_at = models.DateTimeField(null=True, blank=True)
@@ -120,7 +118,5 @@ class Evidence(Owned):
 
     class Meta:
         verbose_name_plural = "evidence"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "fact", "event"], name="evidence_event_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "fact", "event"], name="evidence_event_once")]
         indexes = [models.Index(fields=["account", "event"], name="evidence_by_event")]

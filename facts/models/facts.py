@@ -60,9 +60,7 @@ class Fact(Owned):
     )
 
     confidence = models.FloatField()
-    evidence_level = models.CharField(
-        max_length=8, choices=EvidenceLevel.choices, default=EvidenceLevel.DIRECT
-    )
+    evidence_level = models.CharField(max_length=8, choices=EvidenceLevel.choices, default=EvidenceLevel.DIRECT)
     origin_trust = models.CharField(max_length=16, choices=OriginTrust.choices, default=OriginTrust.TRUSTED)
     volatility = models.CharField(max_length=12, choices=Volatility.choices, default=Volatility.STABLE)
     valid_from = models.DateTimeField(null=True, blank=True)
@@ -100,9 +98,7 @@ class Fact(Owned):
                 | (~Q(predicate="") & Q(value__isnull=False) & ~Q(identity_key="") & ~Q(value_key="")),
                 name="fact_claim_all_or_nothing",
             ),
-            models.CheckConstraint(
-                condition=Q(confidence__gte=0, confidence__lte=1), name="fact_confidence_in_range"
-            ),
+            models.CheckConstraint(condition=Q(confidence__gte=0, confidence__lte=1), name="fact_confidence_in_range"),
             models.CheckConstraint(condition=Q(version__gte=1), name="fact_version_positive"),
             one_of("status", Status, "fact_status_known"),
             one_of("level", Level, "fact_level_known"),
@@ -114,9 +110,7 @@ class Fact(Owned):
         ]
         indexes = [
             models.Index(fields=["account", "scope", "subject", "status"], name="fact_by_subject"),
-            models.Index(
-                fields=["account", "scope", "subject", "predicate", "identity_key"], name="fact_by_claim"
-            ),
+            models.Index(fields=["account", "scope", "subject", "predicate", "identity_key"], name="fact_by_claim"),
             models.Index(fields=["account", "subject", "statement_hash"], name="fact_by_statement"),
             models.Index(fields=["account", "status", "id"], name="fact_by_status"),
             models.Index(
@@ -173,9 +167,7 @@ class FactRevision(Owned):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["account", "scope", "subject", "recorded_from"], name="revision_by_record_time"
-            ),
+            models.Index(fields=["account", "scope", "subject", "recorded_from"], name="revision_by_record_time"),
             models.Index(fields=["account", "group"], name="revision_by_group"),
         ]
 

@@ -155,9 +155,7 @@ class CommonLexemes(Owned):
     """
 
     scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="+", db_index=False)
-    subject = models.ForeignKey(
-        Subject, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
-    )
+    subject = models.ForeignKey(Subject, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     unit = models.CharField(max_length=8, choices=IndexedUnit.choices)
     rows = models.PositiveIntegerField()
     counts = models.JSONField(default=dict)

@@ -92,9 +92,7 @@ class ScopeLink(Owned):
     kind = models.CharField(max_length=64, default="related")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["account", "source", "target", "kind"], name="scope_link_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "source", "target", "kind"], name="scope_link_once")]
 
 
 class Subject(Owned):
@@ -131,9 +129,7 @@ class Identity(Owned):
 
     class Meta:
         verbose_name_plural = "identities"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "platform", "value"], name="identity_value_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "platform", "value"], name="identity_value_once")]
 
     def __str__(self) -> str:
         return f"{self.platform}:{self.value}"
