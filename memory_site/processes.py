@@ -118,10 +118,12 @@ class Restarts:
 
 
 def stop_requested() -> threading.Event:
-    """Return an event that SIGTERM and Ctrl-C set, instead of ending this process."""
+    """Return an event that SIGTERM and Ctrl-C set; a second signal raises `KeyboardInterrupt`."""
     event = threading.Event()
 
     def request(signum: int, frame: object) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
         event.set()
 
     signal.signal(signal.SIGTERM, request)

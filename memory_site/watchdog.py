@@ -21,11 +21,13 @@ from memory_site import checks, heartbeat, processes, queue
 logger = logging.getLogger(__name__)
 
 CHECK_INTERVAL = 5.0  # seconds
-STOP_SLACK = 10.0  # seconds for the queue to end after its last task
 
 
-def run() -> None:
-    """Keep the queue running until SIGTERM or Ctrl-C; raise `processes.TooManyFailures` when it cannot be."""
+def run(*, grace: float) -> None:
+    """Keep the queue running until SIGTERM or Ctrl-C, and then give it `grace` seconds to end its tasks.
+
+    Raises `processes.TooManyFailures` when it cannot be kept running.
+    """
     checks.refuse_errors(worker=True)
     processes.stop_with_parent()
     stopping = processes.stop_requested()
@@ -46,7 +48,7 @@ def run() -> None:
                 break
             started = _start(child)
     finally:
-        child.stop(grace=settings.Q_CLUSTER["timeout"] + STOP_SLACK)
+        child.stop(grace=grace)
 
 
 def is_stuck(*, started: datetime) -> bool:
