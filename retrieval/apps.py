@@ -6,7 +6,13 @@ from django.apps import AppConfig
 
 
 class RetrievalConfig(AppConfig):
-    """Registers the app."""
+    """Names the configured embedder to the ledger, without loading its model."""
 
     name = "retrieval"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the embedder."""
+        from retrieval.embedders import registry
+
+        registry.register()

@@ -1,0 +1,41 @@
+"""What every embedder is: a pure function from text to a normalised vector, with a name for the function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facts.embedding import EmbedderIdentity
+
+Vector = NDArray[np.float32]
+
+
+class EmbeddingUnavailable(Exception):
+    """The embedder cannot answer now: its model is missing or altered, its service failed or was slow."""
+
+
+def identity_key(identity: EmbedderIdentity) -> str:
+    """Return the identity as one string for traces and cache keys."""
+    return f"{identity.provider}:{identity.model}@{identity.version}/{identity.dimensions}/{identity.recipe}"
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors of ``identity.dimensions`` float32 numbers.
+
+    ``bounded`` tells that a query is answered in this process in bounded time, so that it needs no deadline
+    of its own. Both methods raise :class:`EmbeddingUnavailable`.
+    """
+
+    identity: EmbedderIdentity
+    bounded: bool
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question; shape ``(dimensions,)``."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vector:
+        """Return one row for each text, in order; shape ``(len(texts), dimensions)``."""
+        ...

@@ -1,0 +1,57 @@
+"""The text side of a question: which of its words are searched, and how they become a ``tsquery``.
+
+Any of the words may match; rows are ranked by all of them. In a large corpus only the rarer words are
+matched, because a row that shares just "friend" with the question is noise
+(``facts.models.CommonLexemes``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from facts import textindex
+
+#: Words of asking that the English dictionary keeps. A question's other function words are stop words anyway.
+BOILERPLATE = frozenset(
+    """
+    tell know please show give find list explain describe summarise summarize remember recall remind anything
+    something everything whatever does did would could shall may might much many
+    """.split()  # noqa: SIM905
+)
+#: Bound on the work a long question can cause.
+MAX_LEXEMES = 48
+#: A lexeme in more than this share of a corpus is common. Chosen on LoCoMo (5 % better than 3, 10, 20, 100
+#: %).
+COMMON_SHARE = 0.05
+
+
+def searchable(query: str) -> textindex.IndexText:
+    """Return the words of ``query`` worth searching, in the form :func:`facts.textindex.tsvector_sql` takes.
+
+    Words of asking go, unless they are written like a name ("May") or nothing else would be left.
+    """
+    found = textindex.words(query)
+    boilerplate = BOILERPLATE - textindex.named(found)
+    kept = [word for word in found if word.folded not in boilerplate]
+    if all(word.folded in textindex.STOP_WORDS for word in kept):
+        kept = found
+    return textindex.index_text(kept)
+
+
+def rarer(lexemes: Iterable[str], *, counts: Mapping[str, int], rows: int) -> list[str]:
+    """Return the lexemes that are not common in a corpus of ``rows`` rows; all of them when all are common.
+
+    ``counts`` holds the rows of each frequent lexeme; one that is missing there is rare.
+    """
+    everything = list(lexemes)
+    limit = COMMON_SHARE * rows
+    return [lexeme for lexeme in everything if counts.get(lexeme, 0) <= limit] or everything
+
+
+def any_of(lexemes: Iterable[str]) -> str:
+    """Return the text of a ``tsquery`` that matches any of ``lexemes``; empty for none."""
+    return " | ".join(f"'{_escaped(lexeme)}'" for lexeme in lexemes)
+
+
+def _escaped(lexeme: str) -> str:
+    return lexeme.replace("\\", "\\\\").replace("'", "''")

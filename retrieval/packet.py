@@ -1,0 +1,84 @@
+"""What a context call serves: plain values, ready to be rendered as JSON or as text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from facts.freshness import Freshness
+
+
+class PacketStatus(StrEnum):
+    """``degraded``: something is missing or withheld, and a warning says what; ``failed``: nothing read."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+
+
+class EmptyReason(StrEnum):
+    """Why a packet serves nothing."""
+
+    NO_MEMORY = "no_memory"
+    NO_RELEVANT_MEMORY = "no_relevant_memory"
+    RETRIEVAL_FAILED = "retrieval_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedFact:
+    """One fact of a packet. ``score`` is the fused score 0..1, ``None`` for what no score chose."""
+
+    id: uuid.UUID
+    version: int
+    scope: str
+    subject: str
+    statement: str
+    predicate: str
+    value: Mapping[str, Any] | None
+    qualifiers: Mapping[str, Any]
+    category: str
+    kind: str
+    form: str
+    status: str
+    sensitivity: str
+    confidence: float
+    evidence_level: str
+    origin_trust: str
+    volatility: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    last_confirmed: datetime
+    freshness: Freshness
+    possibly_conflicting: bool
+    source_event_ids: tuple[uuid.UUID, ...]
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedPassage:
+    """One passage of a packet, served word for word."""
+
+    id: uuid.UUID
+    event_id: uuid.UUID
+    kind: str
+    speaker: str
+    text: str
+    occurred_at: datetime
+    origin_trust: str
+    evidential: bool
+    score: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Packet:
+    """Everything a context call serves, and what it has to say about it."""
+
+    facts: list[ServedFact] = field(default_factory=list)
+    passages: list[ServedPassage] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    status: PacketStatus = PacketStatus.OK
+    empty_reason: EmptyReason | None = None

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from facts import embedding
+from facts.embedding import EmbedderIdentity
+from retrieval.embedders import registry
+from retrieval.embedders.base import EmbeddingUnavailable
+from retrieval.embedders.local import LocalEmbedder
+
+ACCOUNT = uuid.UUID(int=1)
+
+
+class Faulty:
+    """An embedder that fails, or waits until it is released."""
+
+    identity = EmbedderIdentity(provider="p", model="m", version="1", dimensions=2, recipe="r")
+
+    def __init__(self, *, bounded: bool, error: Exception | None = None) -> None:
+        self.bounded = bounded
+        self.error = error
+        self.release = threading.Event()
+
+    def embed_query(self, text: str) -> np.ndarray:
+        if self.error is not None:
+            raise self.error
+        if not self.bounded:
+            self.release.wait(30)
+        return np.array([1, 0], dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _configured_again() -> Iterator[None]:
+    yield
+    registry.register()
+
+
+def test_the_setting_chooses(settings: object) -> None:
+    settings.HAKI_EMBED_PROVIDER = "local"
+    registry.register()
+    assert isinstance(embedding.provider(), LocalEmbedder)
+    settings.HAKI_EMBED_PROVIDER = "none"
+    registry.register()
+    assert embedding.provider() is None
+    with pytest.raises(EmbeddingUnavailable, match="no embedder"):
+        registry.embed_query(account_id=ACCOUNT, text="x", seconds=1)
+
+
+def test_an_unknown_name_is_refused(settings: object) -> None:
+    settings.HAKI_EMBED_PROVIDER = "magic"
+    with pytest.raises(ImproperlyConfigured, match="local, none, not 'magic'"):
+        registry.register()
+    settings.HAKI_EMBED_PROVIDER = "local"
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_whatever_an_embedder_raises_is_unavailable(bounded: bool) -> None:
+    embedding.register(Faulty(bounded=bounded, error=ZeroDivisionError("secret text")))
+    with pytest.raises(EmbeddingUnavailable, match="failed with ZeroDivisionError"):
+        registry.embed_query(account_id=ACCOUNT, text="x", seconds=5)
+
+
+def test_a_late_embedder_is_unavailable() -> None:
+    slow = Faulty(bounded=False)
+    embedding.register(slow)
+    try:
+        with pytest.raises(EmbeddingUnavailable, match="not answer in time"):
+            registry.embed_query(account_id=ACCOUNT, text="x", seconds=0.01)
+    finally:
+        slow.release.set()
