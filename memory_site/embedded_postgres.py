@@ -28,12 +28,17 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from memory_site.user_count import UserCount
+
 SUPERUSER = "postgres"
 PORT = 5432  # only part of the socket's file name: nothing listens on a network port
 ROOT_HOME = Path("/var/lib/memory-site")
 START_TIMEOUT = 300.0  # seconds; recovery after a crash may replay up to max_wal_size of log
 RETRY_PAUSE = 0.3  # seconds
 MAX_SOCKET_PATH = 103  # bytes; `sun_path` holds 108 on Linux and 104 on macOS, one of them for the final zero
+
+SEPARATORS = ",'"  # with a meaning of their own in lists of sockets and hosts
+UNSAFE = '"$`\\\n'  # `pg_ctl` hands the path to a shell between double quotes
 
 CONFIGURATION: Mapping[str, str] = {
     "listen_addresses": "''",
@@ -64,12 +69,15 @@ class EmbeddedPostgres:
     def __init__(self, directory: Path, *, configuration: Mapping[str, str] | None = None) -> None:
         """Describe the server under `directory`; nothing is touched before `ensure`.
 
-        `configuration` overrides single rows of `CONFIGURATION`, in the syntax of `postgresql.conf`.
+        `configuration` overrides single rows of `CONFIGURATION`, in the syntax of `postgresql.conf`. Raises
+        `ServerError` for a path that PostgreSQL's own programs cannot handle.
         """
         self.directory = directory.expanduser().resolve()
+        if set(UNSAFE) & set(str(self.directory)):
+            raise ServerError(f"PostgreSQL cannot be kept under {self.directory}: set MEMORY_VAR_DIR to a plain path.")
         self.configuration = {**CONFIGURATION, **(configuration or {})}
-        self._users_lock: int | None = None
-        self._registered = False
+        self._users = UserCount(self.directory / ".users.lock")
+        atexit.register(self.release)
 
     @cached_property
     def service_user(self) -> pwd.struct_passwd | None:
@@ -105,8 +113,9 @@ class EmbeddedPostgres:
 
     @cached_property
     def socket_directory(self) -> Path:
-        """Return where the socket is: the data directory, or a short private one if its path is too long."""
-        if len(os.fsencode(self.data / f".s.PGSQL.{PORT}.lock")) <= MAX_SOCKET_PATH:
+        """Return where the socket is: the data directory, or a private one where its path will not do."""
+        short = len(os.fsencode(self.data / f".s.PGSQL.{PORT}.lock")) <= MAX_SOCKET_PATH
+        if short and not set(SEPARATORS) & set(str(self.data)):
             return self.data
         return Path(tempfile.gettempdir()) / f"pg-{_digest(self.data)}"
 
@@ -117,7 +126,7 @@ class EmbeddedPostgres:
         seconds.
         """
         with self._start_lock():
-            self._hold()
+            self._users.enter()
             if self.is_ready():
                 return
             if not (self.data / "PG_VERSION").exists():
@@ -139,18 +148,14 @@ class EmbeddedPostgres:
 
     def release(self) -> None:
         """Give up using the server; stop it when nobody else uses it."""
-        if self._users_lock is None:
-            return
-        with self._start_lock():
-            descriptor, self._users_lock = self._users_lock, None
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                pass
-            else:
-                self._stop()
-            finally:
-                os.close(descriptor)
+        if self._users.is_in:
+            with self._start_lock():
+                self._users.leave(when_last=self._stop)
+
+    @property
+    def is_held(self) -> bool:
+        """Tell whether this process counts as a user."""
+        return self._users.is_in
 
     @contextmanager
     def _start_lock(self) -> Iterator[None]:
@@ -164,30 +169,6 @@ class EmbeddedPostgres:
         with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
-
-    @property
-    def is_held(self) -> bool:
-        """Tell whether this process counts as a user."""
-        return self._users_lock is not None
-
-    def _hold(self) -> None:
-        """Count this process as a user until it exits or calls `release`."""
-        if self.is_held:
-            return
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        self._users_lock = os.open(self.directory / ".users.lock", flags, 0o644)
-        fcntl.flock(self._users_lock, fcntl.LOCK_SH)
-        if not self._registered:
-            atexit.register(self.release)
-            os.register_at_fork(after_in_child=self._after_fork)
-            self._registered = True
-
-    def _after_fork(self) -> None:
-        """Give a forked child a lock of its own: an inherited one is the parent's, and goes with it."""
-        if self._users_lock is not None:
-            os.close(self._users_lock)
-            self._users_lock = None
-            self._hold()
 
     def _create_cluster(self) -> None:
         """Run `initdb` beside the final place and move the result there: a killed run leaves no half."""
@@ -212,8 +193,7 @@ class EmbeddedPostgres:
         """Write our settings, which the server reads when it starts."""
         if self.socket_directory != self.data:
             self._make_socket_directory()
-        quoted = str(self.socket_directory).replace("'", "''").replace('"', '""')
-        rows = {**self.configuration, "unix_socket_directories": f"'\"{quoted}\"'"}
+        rows = {**self.configuration, "unix_socket_directories": f"'\"{self.socket_directory}\"'"}
         path = self.data / "memory.conf"
         path.write_text("".join(f"{name} = {value}\n" for name, value in rows.items()))
         self._give(path)

@@ -1,0 +1,70 @@
+"""Reference tables of the documentation, made from the code that they describe.
+
+`manage.py generate_docs` writes them; a test fails when what is written is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from memory_site import environment
+
+NOTICE = "<!-- Written by `manage.py generate_docs`; change the code it comes from instead. -->"
+
+
+def settings_page() -> str:
+    """Return the page about the settings an operator may change, one table a section."""
+    lines = ["# Settings", "", NOTICE, ""]
+    lines += ["All are environment variables, and none has to be set. Unset or empty means the default.", ""]
+    for section, rows in groupby(environment.TABLE, key=lambda setting: setting.section):
+        lines += [f"## {section}", "", "| Name | Type | Default | What for |", "|---|---|---|---|"]
+        lines += [_settings_row(setting) for setting in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _settings_row(setting: environment.Setting) -> str:
+    """Return one row of the settings table."""
+    description = setting.description + (" Keep it secret." if setting.secret else "")
+    return f"| `{setting.name}` | {setting.type_name} | {_shown(setting.default)} | {description} |"
+
+
+def _shown(default: Any) -> str:
+    """Return a default as an operator would write it; paths as seen from the project's directory."""
+    if isinstance(default, bool):
+        return "no" if default is False else "yes"
+    if isinstance(default, Path):
+        return f"`{default.relative_to(environment.BASE_DIR)}`"
+    if isinstance(default, tuple):
+        return " ".join(f"`{part}`" for part in default)
+    return f"`{default}`" if default != "" else ""
+
+
+#: File under `docs/` → what its text is made by.
+PAGES: Mapping[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+}
+
+
+def write(directory: Path) -> list[Path]:
+    """Write all pages into `directory` and return those whose text changed."""
+    directory.mkdir(exist_ok=True)
+    changed = []
+    for name, make in PAGES.items():
+        path, text = directory / name, make()
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            changed.append(path)
+    return changed
+
+
+def stale(directory: Path) -> list[str]:
+    """Return the names of the pages in `directory` that are missing or do not say what the code says."""
+    return [
+        name
+        for name, make in PAGES.items()
+        if not (directory / name).exists() or (directory / name).read_text() != make()
+    ]
