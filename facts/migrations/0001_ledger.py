@@ -251,18 +251,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='FactVector',
-            fields=[
-                ('active', models.BooleanField()),
-                ('audience', models.SmallIntegerField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('valid_from', models.DateTimeField(null=True)),
-                ('valid_to', models.DateTimeField(null=True)),
-                ('pk', models.CompositePrimaryKey('fact_id', 'space_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('h', pgvector.django.halfvec.HalfVectorField(dimensions=384)),
-            ],
-        ),
-        migrations.CreateModel(
             name='Identity',
             fields=[
                 ('id', models.UUIDField(default=facts.ids.new_id, editable=False, primary_key=True, serialize=False)),
@@ -335,18 +323,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['event', 'ordinal'],
             },
-        ),
-        migrations.CreateModel(
-            name='PassageVector',
-            fields=[
-                ('active', models.BooleanField()),
-                ('audience', models.SmallIntegerField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('valid_from', models.DateTimeField(null=True)),
-                ('valid_to', models.DateTimeField(null=True)),
-                ('pk', models.CompositePrimaryKey('passage_id', 'space_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('h', pgvector.django.halfvec.HalfVectorField(dimensions=384)),
-            ],
         ),
         migrations.CreateModel(
             name='PredicateAlias',
@@ -458,6 +434,40 @@ class Migration(migrations.Migration):
                 ('statement_key', models.BinaryField(max_length=32)),
             ],
         ),
+        migrations.CreateModel(
+            name='FactVector',
+            fields=[
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.account')),
+                ('fact', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.fact')),
+                ('space', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.embeddingspace')),
+                ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.scope')),
+                ('subject', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.subject')),
+                ('active', models.BooleanField()),
+                ('audience', models.SmallIntegerField()),
+                ('expires_at', models.DateTimeField(null=True)),
+                ('valid_from', models.DateTimeField(null=True)),
+                ('valid_to', models.DateTimeField(null=True)),
+                ('h', pgvector.django.halfvec.HalfVectorField(dimensions=384)),
+                ('pk', models.CompositePrimaryKey('fact_id', 'space_id', blank=True, editable=False, primary_key=True, serialize=False)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='PassageVector',
+            fields=[
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.account')),
+                ('passage', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.passage')),
+                ('space', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.embeddingspace')),
+                ('scope', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.scope')),
+                ('subject', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.subject')),
+                ('active', models.BooleanField()),
+                ('audience', models.SmallIntegerField()),
+                ('expires_at', models.DateTimeField(null=True)),
+                ('valid_from', models.DateTimeField(null=True)),
+                ('valid_to', models.DateTimeField(null=True)),
+                ('h', pgvector.django.halfvec.HalfVectorField(dimensions=384)),
+                ('pk', models.CompositePrimaryKey('passage_id', 'space_id', blank=True, editable=False, primary_key=True, serialize=False)),
+            ],
+        ),
         migrations.AddConstraint(
             model_name='account',
             constraint=models.CheckConstraint(condition=models.Q(('gate_preset__in', ['balanced', 'reviewed', 'open'])), name='account_gate_preset_known'),
@@ -555,21 +565,6 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='facts.fact'),
         ),
         migrations.AddField(
-            model_name='factvector',
-            name='account',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.account'),
-        ),
-        migrations.AddField(
-            model_name='factvector',
-            name='fact',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.fact'),
-        ),
-        migrations.AddField(
-            model_name='factvector',
-            name='space',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.embeddingspace'),
-        ),
-        migrations.AddField(
             model_name='identity',
             name='account',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.account'),
@@ -628,21 +623,6 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='evidence', to='facts.passage'),
         ),
         migrations.AddField(
-            model_name='passagevector',
-            name='account',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.account'),
-        ),
-        migrations.AddField(
-            model_name='passagevector',
-            name='passage',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.passage'),
-        ),
-        migrations.AddField(
-            model_name='passagevector',
-            name='space',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.embeddingspace'),
-        ),
-        migrations.AddField(
             model_name='predicatealias',
             name='account',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.account'),
@@ -673,19 +653,9 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='facts.scope'),
         ),
         migrations.AddField(
-            model_name='passagevector',
-            name='scope',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.scope'),
-        ),
-        migrations.AddField(
             model_name='passage',
             name='scope',
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.scope'),
-        ),
-        migrations.AddField(
-            model_name='factvector',
-            name='scope',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.scope'),
         ),
         migrations.AddField(
             model_name='factrevision',
@@ -748,11 +718,6 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.account'),
         ),
         migrations.AddField(
-            model_name='passagevector',
-            name='subject',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.subject'),
-        ),
-        migrations.AddField(
             model_name='passage',
             name='subject',
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='facts.subject'),
@@ -766,11 +731,6 @@ class Migration(migrations.Migration):
             model_name='identity',
             name='subject',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='identities', to='facts.subject'),
-        ),
-        migrations.AddField(
-            model_name='factvector',
-            name='subject',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='facts.subject'),
         ),
         migrations.AddField(
             model_name='factrevision',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +21,6 @@ PROVIDERS: dict[str, Callable[[], Embedder | None]] = {"local": LocalEmbedder, "
 #: Threads that wait for embedders whose time is not bounded; a question that finds none free is late.
 WAITING_THREADS = 4
 
-#: Under which the warming text is cached.
-_NOBODY = uuid.UUID(int=0)
-
 logger = logging.getLogger(__name__)
 cache = QueryCache()
 _waiting = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="embed")
@@ -42,13 +38,6 @@ def register() -> None:
 def configured() -> Embedder | None:
     """Return the embedder in use, or ``None`` when this deployment has none."""
     return embedding.provider()
-
-
-def warm() -> None:
-    """Load the model in the background, so that the first question does not wait for it."""
-    embedder = configured()
-    if embedder is not None:
-        threading.Thread(target=_answer, args=(embedder, _NOBODY, "warm"), name="embed-warm", daemon=True).start()
 
 
 def embed_query(*, account_id: uuid.UUID, text: str, seconds: float) -> Vector:

@@ -1,0 +1,108 @@
+"""What reading leaves behind: traces, and the daily figures made of them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from facts.clock import now
+from facts.models import Scope, Subject
+from facts.models.owned import Owned
+
+
+class TraceKind(models.TextChoices):
+    """Which read left the trace."""
+
+    CONTEXT = "context"
+
+
+class Trace(Owned):
+    """One read: who asked what, what was considered, and what happened to each of it.
+
+    Holds ids and revisions and no content but the question, which falls under retention and erasure. The table is
+    partitioned by month on the id, so that old traces leave by dropping a partition (``retrieval.partitions``); a
+    scope or subject may be gone before its traces, hence no foreign keys in the database.
+    ``decisions`` is packed, see ``retrieval.traces``.
+    """
+
+    kind = models.CharField(max_length=16, choices=TraceKind.choices, default=TraceKind.CONTEXT)
+    scope = models.ForeignKey(
+        Scope, null=True, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    scope_path = models.CharField(max_length=512)
+    subject = models.ForeignKey(
+        Subject, null=True, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    subject_key = models.CharField(max_length=200, blank=True)
+    reader_posture = models.CharField(max_length=16)
+    reader = models.ForeignKey(
+        Subject, null=True, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    credential_id = models.UUIDField(help_text="The API key, or the membership of the person.")
+    credential_name = models.CharField(max_length=200)
+    query = models.TextField(blank=True)
+    purpose = models.CharField(max_length=128, blank=True)
+    budget = models.PositiveIntegerField()
+    budget_unit = models.CharField(max_length=10)
+    question_time = models.DateTimeField()
+    as_of = models.DateTimeField(null=True)
+    known_at = models.DateTimeField(null=True)
+    profile = models.CharField(max_length=64, help_text="Name and version.")
+    ranker = models.CharField(max_length=64)
+    embedder = models.CharField(max_length=300, blank=True)
+    strategies = models.JSONField(default=dict)
+    timings = models.JSONField(default=dict, help_text="Milliseconds of each stage.")
+    decisions = models.JSONField(default=list)
+    considered = models.PositiveIntegerField()
+    facts_served = models.PositiveIntegerField()
+    passages_served = models.PositiveIntegerField()
+    withheld = models.PositiveIntegerField()
+    tokens = models.PositiveIntegerField()
+    status = models.CharField(max_length=10)
+    empty_reason = models.CharField(max_length=24, blank=True)
+    warnings = models.JSONField(default=list)
+    duration_ms = models.FloatField()
+    created_at = models.DateTimeField(default=now)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["account", "id"], name="trace_by_account"),
+            models.Index(fields=["account", "subject", "id"], name="trace_by_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.created_at:%Y-%m-%d %H:%M:%S}"
+
+
+class ContextStat(Owned):
+    """The context calls of one day, scope and purpose in figures; rebuilt from traces, kept after they are gone.
+
+    ``reasons`` counts decisions by reason code, ``empty`` packets by empty reason. Durations are in milliseconds.
+    """
+
+    day = models.DateField()
+    scope_path = models.CharField(max_length=512)
+    purpose = models.CharField(max_length=128, blank=True)
+    calls = models.PositiveIntegerField()
+    calls_with_facts = models.PositiveIntegerField()
+    degraded = models.PositiveIntegerField()
+    failed = models.PositiveIntegerField()
+    considered = models.PositiveBigIntegerField()
+    served = models.PositiveBigIntegerField()
+    withheld = models.PositiveBigIntegerField()
+    tokens = models.PositiveBigIntegerField()
+    empty = models.JSONField(default=dict)
+    reasons = models.JSONField(default=dict)
+    p50_ms = models.FloatField()
+    p95_ms = models.FloatField()
+
+    class Meta:
+        ordering = ["-day", "scope_path", "purpose"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "day", "scope_path", "purpose"], name="context_stat_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.scope_path}"
