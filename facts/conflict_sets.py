@@ -34,6 +34,9 @@ _LEFT = frozenset(
     }
 )
 
+#: Statuses in which a member waits for its conflict to end; only what both gates accepted ever becomes a member.
+_ACCEPTED_AND_WAITING = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD})
+
 
 def open_set(
     *,
@@ -167,7 +170,7 @@ def all_member_ids(conflict: ConflictSet) -> list[uuid.UUID]:
 
 def _plan_again(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
     for fact in Fact.objects.filter(account_id=account_id, pk__in=list(fact_ids)):
-        if fact.status == Status.CANDIDATE:
+        if fact.status in _ACCEPTED_AND_WAITING:
             jobs.submit(
                 account_id,
                 kind=PLACE_AGAIN,

@@ -1,4 +1,4 @@
-"""Application configuration of `governance`."""
+"""Application configuration of ``governance``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from django.apps import AppConfig
 
 
 class GovernanceConfig(AppConfig):
-    """Registers the app."""
+    """Registers the app, and with the job ledger what runs its jobs."""
 
     name = "governance"
     default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = "Governance"
+
+    def ready(self) -> None:
+        """Tell the ledger which task plans facts anew."""
+        from facts import conflict_sets, jobs
+
+        jobs.register_runner(conflict_sets.PLACE_AGAIN, "governance.tasks.place_again")

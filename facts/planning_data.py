@@ -1,0 +1,132 @@
+"""What the planner needs to know about a subject, read with a bounded number of queries.
+
+Only facts that can matter for a candidate are loaded (same predicate, or same statement), so that consolidation costs
+the same in a small store and in a large one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import Q
+
+from facts import embedding
+from facts.claims import claim_of
+from facts.consolidation import Claim, Known, OpenSet
+from facts.models import ConflictMember, Evidence, Fact, Separation
+from facts.vocabulary import ConflictStatus
+
+#: Cosine distance up to which two statements may say the same thing (0 to 2); measured by Haki for its embedder, whose
+#: same-concept pairs lay at 0.09 to 0.23 and unrelated ones above 0.35. An embedder may state its own.
+NEAR_DISTANCE = 0.28
+#: Near matches looked at per candidate.
+NEAR_LIMIT = 5
+
+
+def believed(
+    *, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.UUID, claim: Claim
+) -> tuple[list[Known], list[OpenSet]]:
+    """Return the facts of a subject that a claim must be compared with, and the open sets they are members of.
+
+    The caller holds the subject's lock.
+    """
+    same_text = Q(statement_hash=claim.statement_hash)
+    wanted = same_text
+    if claim.predicate:
+        same_thing = Q(predicate=claim.predicate)
+        if claim.qualified:
+            same_thing &= Q(identity_key=claim.identity_key) | Q(qualifiers={})
+        wanted = same_text | same_thing
+    facts = list(Fact.objects.filter(wanted, account_id=account_id, scope_id=scope_id, subject_id=subject_id))
+    return known_facts(account_id, facts), _open_sets(account_id, [fact.id for fact in facts])
+
+
+def known_facts(account_id: uuid.UUID, facts: Sequence[Fact]) -> list[Known]:
+    """Return stored facts in the planner's form, oldest first."""
+    events: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
+    said_at: dict[uuid.UUID, datetime] = {}
+    rows = Evidence.objects.filter(account_id=account_id, fact_id__in=[fact.id for fact in facts])
+    for fact_id, event_id, occurred_at in rows.values_list("fact_id", "event_id", "event__occurred_at"):
+        events[fact_id].add(event_id)
+        said_at[fact_id] = max(said_at.get(fact_id, occurred_at), occurred_at)
+    return [
+        Known(
+            id=fact.id,
+            status=fact.status,
+            claim=claim_of(fact),
+            said_at=said_at.get(fact.id, fact.valid_from or fact.recorded_from),
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
+            start_assumed=fact.start_assumed,
+            came_by_marker=fact.came_by_marker,
+            origin_trust=fact.origin_trust,
+            evidence_level=fact.evidence_level,
+            event_ids=frozenset(events[fact.id]),
+        )
+        for fact in sorted(facts, key=lambda fact: fact.id)
+    ]
+
+
+def _open_sets(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> list[OpenSet]:
+    sets = (
+        ConflictMember.objects.filter(
+            account_id=account_id,
+            fact_id__in=list(fact_ids),
+            left_at__isnull=True,
+            conflict_set__status=ConflictStatus.OPEN,
+        )
+        .values_list("conflict_set_id", flat=True)
+        .distinct()
+    )
+    members: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = defaultdict(set)
+    rows = ConflictMember.objects.filter(
+        account_id=account_id, conflict_set_id__in=list(sets), left_at__isnull=True
+    ).values_list("conflict_set_id", "conflict_set__kind", "fact_id")
+    for set_id, kind, fact_id in rows:
+        members[set_id, kind].add(fact_id)
+    return [OpenSet(id=set_id, kind=kind, member_ids=frozenset(ids)) for (set_id, kind), ids in sorted(members.items())]
+
+
+def near_facts(
+    *, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.UUID, vector: Sequence[float]
+) -> list[Known]:
+    """Return the subject's searchable facts within :data:`NEAR_DISTANCE` of ``vector``, nearest first."""
+    provider = embedding.provider()
+    if provider is None:
+        return []
+    literal = "[" + ",".join(f"{float(x):.6g}" for x in vector) + "]"
+    with connection.cursor() as cursor:
+        # "+ 0" keeps the planner on the covering b-tree: an exact scan of this subject's rows.
+        cursor.execute(
+            "SELECT fact_id FROM ("
+            " SELECT fact_id, (h <=> %s::halfvec) + 0 AS d FROM facts_factvector"
+            " WHERE account_id = %s AND scope_id = %s AND subject_id = %s AND active AND space_id = %s"
+            " ORDER BY d LIMIT %s) nearest WHERE d <= %s ORDER BY d, fact_id",
+            [
+                literal,
+                account_id,
+                scope_id,
+                subject_id,
+                embedding.space_id(provider.identity),
+                NEAR_LIMIT + 1,
+                NEAR_DISTANCE,
+            ],
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+    facts = Fact.objects.in_bulk(ids)
+    known = {item.id: item for item in known_facts(account_id, list(facts.values()))}
+    return [known[fact_id] for fact_id in ids if fact_id in known]
+
+
+def separations(account_id: uuid.UUID, fact_id: uuid.UUID | None) -> frozenset[uuid.UUID]:
+    """Return the facts that a person said do not contradict this one."""
+    if fact_id is None:
+        return frozenset()
+    rows = Separation.objects.filter(
+        Q(first_id=fact_id) | Q(second_id=fact_id), account_id=account_id, lifted_at__isnull=True
+    ).values_list("first_id", "second_id")
+    return frozenset(other for pair in rows for other in pair if other != fact_id)

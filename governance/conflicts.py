@@ -1,0 +1,184 @@
+"""Who may decide a conflict set, and the decisions as a caller makes them.
+
+The verbs themselves live in ``facts.resolution``; here stands authority: a curator of the set's scope, or a key to
+which such a person delegated ``resolve``, and nobody on a fact that they themselves put in.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from facts import resolution
+from facts.actors import Actor
+from facts.errors import NotFound, Refused
+from facts.models import ConflictDecision, ConflictSet
+from facts.tenancy import account_transaction
+from governance.access import Delegation, Principal, has_role, require_authority
+from governance.models import Role
+from governance.provenance import put_in_by
+
+
+def deciding_actor(principal: Principal, conflict_id: uuid.UUID) -> Actor:
+    """Return the actor of a decision about this set, or raise.
+
+    ``NotFound`` (``conflict_not_found``), ``Refused`` (``human_required``, ``forbidden_scope``, ``own_request``).
+    Runs inside the account's transaction.
+    """
+    conflict = (
+        ConflictSet.objects.filter(account_id=principal.account_id, pk=conflict_id).select_related("scope").first()
+    )
+    if conflict is None:
+        raise NotFound("There is no such conflict set.", code="conflict_not_found")
+    actor = require_authority(principal, Delegation.RESOLVE, path=conflict.scope.path)
+    members = conflict.members.filter(left_at__isnull=True).values_list("fact_id", flat=True)
+    if put_in_by(principal.account_id, members, actor):
+        raise Refused("Nobody decides about what they put in themselves.", code="own_request")
+    return actor
+
+
+def may_decide(principal: Principal, path: str) -> bool:
+    """Tell whether the caller is a person who may decide conflicts at this scope, for showing buttons."""
+    return principal.is_person and has_role(principal, path, Role.CURATOR)
+
+
+def keep_one(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    *,
+    fact_id: uuid.UUID,
+    others_never_true: bool = False,
+    rationale: str = "",
+    expected_version: int | None = None,
+) -> ConflictDecision:
+    """Keep one member; see ``facts.resolution.keep_one``."""
+    with account_transaction(principal.account_id):
+        return resolution.keep_one(
+            conflict_id,
+            account_id=principal.account_id,
+            fact_id=fact_id,
+            others_never_true=others_never_true,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def reject_all(
+    principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "", expected_version: int | None = None
+) -> ConflictDecision:
+    """No member was ever true; see ``facts.resolution.reject_all``."""
+    with account_transaction(principal.account_id):
+        return resolution.reject_all(
+            conflict_id,
+            account_id=principal.account_id,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def keep_by_qualifier(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    *,
+    qualifiers: Mapping[uuid.UUID, Mapping[str, Any]],
+    rationale: str = "",
+    expected_version: int | None = None,
+) -> ConflictDecision:
+    """Keep every member under what sets it apart; see ``facts.resolution.keep_by_qualifier``."""
+    with account_transaction(principal.account_id):
+        return resolution.keep_by_qualifier(
+            conflict_id,
+            account_id=principal.account_id,
+            qualifiers=qualifiers,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def keep_as_events(
+    principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "", expected_version: int | None = None
+) -> ConflictDecision:
+    """Keep every member as an occurrence; see ``facts.resolution.keep_as_events``."""
+    with account_transaction(principal.account_id):
+        return resolution.keep_as_events(
+            conflict_id,
+            account_id=principal.account_id,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def keep_by_interval(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    *,
+    intervals: Mapping[uuid.UUID, tuple[datetime | None, datetime | None]],
+    rationale: str = "",
+    expected_version: int | None = None,
+) -> ConflictDecision:
+    """Keep every member in its own time; see ``facts.resolution.keep_by_interval``."""
+    with account_transaction(principal.account_id):
+        return resolution.keep_by_interval(
+            conflict_id,
+            account_id=principal.account_id,
+            intervals=intervals,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def dismiss(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    *,
+    distinction: str,
+    rationale: str = "",
+    expected_version: int | None = None,
+) -> ConflictDecision:
+    """Say that the members do not contradict each other; see ``facts.resolution.dismiss``."""
+    with account_transaction(principal.account_id):
+        return resolution.dismiss(
+            conflict_id,
+            account_id=principal.account_id,
+            distinction=distinction,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def defer(
+    principal: Principal,
+    conflict_id: uuid.UUID,
+    *,
+    until: datetime,
+    rationale: str = "",
+    expected_version: int | None = None,
+) -> ConflictDecision:
+    """Decide later; see ``facts.resolution.defer``."""
+    with account_transaction(principal.account_id):
+        return resolution.defer(
+            conflict_id,
+            account_id=principal.account_id,
+            until=until,
+            actor=deciding_actor(principal, conflict_id),
+            rationale=rationale,
+            expected_version=expected_version,
+        )
+
+
+def undo(principal: Principal, decision_id: uuid.UUID, *, rationale: str = "") -> ConflictDecision:
+    """Take a decision back; see ``facts.resolution.undo``."""
+    with account_transaction(principal.account_id):
+        decision = ConflictDecision.objects.filter(account_id=principal.account_id, pk=decision_id).first()
+        if decision is None:
+            raise NotFound("There is no such decision.", code="decision_not_found")
+        actor = deciding_actor(principal, decision.conflict_set_id)
+        return resolution.undo(decision_id, account_id=principal.account_id, actor=actor, rationale=rationale)

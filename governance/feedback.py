@@ -1,0 +1,80 @@
+"""What readers say about what they were served. "Incorrect" disputes a fact; it never decides anything."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from facts import lifecycle
+from facts.actors import Actor
+from facts.audience import Reader, visible_to
+from facts.clock import now
+from facts.errors import DomainError, NotFound
+from facts.models import Fact
+from facts.status_graph import may_follow
+from facts.vocabulary import Status
+from governance.models import Feedback, Rating, Review, ReviewKind, ReviewStatus
+
+#: A contest is due a day after it was raised.
+CONTEST_DUE = timedelta(days=1)
+
+
+def rate(
+    *,
+    account_id: uuid.UUID,
+    reader: Reader,
+    actor: Actor,
+    rating: str,
+    fact_id: uuid.UUID | None = None,
+    trace_id: uuid.UUID | None = None,
+    comment: str = "",
+) -> Feedback:
+    """Record a rating of a fact the reader may see, or of a trace; the caller has checked the trace.
+
+    ``incorrect`` on an active fact disputes it (nobody is served it) and asks curators; runs in the caller's account
+    transaction. Raises ``DomainError`` (``invalid_payload``) and ``NotFound`` (``fact_not_found``).
+    """
+    if (fact_id is None) == (trace_id is None):
+        raise DomainError("Rate one fact or one trace.", field="fact_id")
+    fact = None
+    if fact_id is not None:
+        fact = Fact.objects.filter(visible_to(reader), account_id=account_id, pk=fact_id).first()
+        if fact is None:
+            raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
+    feedback = Feedback.objects.create(
+        account_id=account_id,
+        fact=fact,
+        trace_id=trace_id,
+        rating=rating,
+        comment=comment[:2000],
+        actor=actor.as_json(),
+    )
+    if fact is not None and rating == Rating.INCORRECT and may_follow(fact.status, Status.DISPUTED):
+        _contest(fact, actor)
+    return feedback
+
+
+def _contest(fact: Fact, actor: Actor) -> None:
+    if fact.status not in {Status.ACTIVE, Status.PROVISIONAL}:
+        return
+    fact = lifecycle.transition(
+        fact.id,
+        account_id=fact.account_id,
+        to=Status.DISPUTED,
+        actor=actor,
+        action="fact.contested",
+        reason="rated_incorrect",
+        expected_version=fact.version,
+    )
+    Review.objects.get_or_create(
+        account_id=fact.account_id,
+        fact=fact,
+        kind=ReviewKind.CONTEST,
+        status=ReviewStatus.PENDING,
+        defaults={
+            "fact_version": fact.version,
+            "reasons": ["rated_incorrect"],
+            "requested_by": actor.as_json(),
+            "due_at": now() + CONTEST_DUE,
+        },
+    )

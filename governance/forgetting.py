@@ -1,0 +1,171 @@
+"""Forgetting: hiding what is known so that it is served nowhere, with a receipt, and lifting that again."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from facts import audit, lifecycle, suppressions
+from facts.actors import Actor
+from facts.clock import now
+from facts.errors import Conflicting, DomainError, NotFound, Refused
+from facts.ids import new_id
+from facts.locks import lock_subject
+from facts.models import Fact, FactRevision, Subject
+from facts.models.conflicts import SuppressionCause
+from facts.status_graph import FINAL
+from facts.tenancy import ROOT, account_transaction
+from facts.vocabulary import Status
+from governance.access import Delegation, Principal, require_authority
+from governance.models import ForgetMode, ForgetReceipt
+from governance.reviews import withdraw_for
+
+
+def disable(
+    principal: Principal,
+    *,
+    fact_id: uuid.UUID | None = None,
+    subject_id: uuid.UUID | None = None,
+    reason: str = "",
+) -> ForgetReceipt:
+    """Hide one fact, or all facts of a subject, and the passages they cite; reversible by :func:`enable`.
+
+    Exactly one of ``fact_id`` and ``subject_id``. The subject itself may always ask this for what is about it, also
+    through a key that reads as it; anybody else needs authority. Raises ``DomainError`` (``invalid_forget_scope``),
+    ``NotFound`` (``fact_not_found``, ``subject_not_found``) and ``Refused``.
+    """
+    if (fact_id is None) == (subject_id is None):
+        raise DomainError("Name one fact or one subject.", code="invalid_forget_scope", field="fact_id")
+    with account_transaction(principal.account_id):
+        facts = _facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id)
+        actor = _forgetting_actor(principal, facts, subject_id)
+        group = new_id()
+        hidden: list[uuid.UUID] = []
+        for fact in facts:
+            lock_subject(fact.scope_id, fact.subject_id)
+            fact.refresh_from_db()
+            if fact.status in FINAL or fact.status == Status.DISABLED:
+                continue
+            fact = lifecycle.transition(
+                fact.id,
+                account_id=fact.account_id,
+                to=Status.DISABLED,
+                actor=actor,
+                action="fact.disabled",
+                reason=reason,
+                group=group,
+            )
+            suppressions.suppress(fact, cause=SuppressionCause.FORGOTTEN, actor=actor, evidence_until=None)
+            hidden.append(fact.id)
+        reviews = withdraw_for(hidden, account_id=principal.account_id, actor=actor)
+        receipt = ForgetReceipt.objects.create(
+            account_id=principal.account_id,
+            mode=ForgetMode.DISABLE,
+            target="fact" if fact_id else "subject",
+            target_id=fact_id or subject_id,
+            counters={"facts_disabled": len(hidden), "reviews_withdrawn": reviews, "facts": [str(i) for i in hidden]},
+            actor=actor.as_json(),
+            reason=reason[:500],
+        )
+        audit.record(
+            principal.account_id,
+            action="forget.disable",
+            object_type="forget_receipt",
+            object_id=receipt.id,
+            actor=actor,
+            group=group,
+            metadata={"facts": len(hidden), "target": receipt.target},
+        )
+    return receipt
+
+
+def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> ForgetReceipt:
+    """Lift a disabling: each fact returns as it was before, unless it expired or its identity is taken meanwhile.
+
+    A fact whose identity is taken stays disabled and is named in the receipt's counters (``still_disabled``).
+    """
+    with account_transaction(principal.account_id):
+        receipt = (
+            ForgetReceipt.objects.select_for_update()
+            .filter(account_id=principal.account_id, pk=receipt_id, mode=ForgetMode.DISABLE)
+            .first()
+        )
+        if receipt is None:
+            raise NotFound("There is no such receipt.", code="receipt_not_found")
+        if receipt.lifted_at is not None:
+            raise Conflicting("It was lifted already.", code="forget_lifted")
+        ids = [uuid.UUID(value) for value in receipt.counters.get("facts", [])]
+        facts = list(
+            Fact.objects.filter(account_id=principal.account_id, pk__in=ids, status=Status.DISABLED)
+            .select_related("scope")
+            .order_by("id")
+        )
+        actor = _forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
+        group = new_id()
+        still = [str(fact.id) for fact in facts if not _enable_one(fact, actor=actor, reason=reason, group=group)]
+        receipt.lifted_at = now()
+        receipt.lifted_by = actor.as_json()
+        receipt.counters = {**receipt.counters, "still_disabled": still}
+        receipt.save(update_fields=["lifted_at", "lifted_by", "counters"])
+        audit.record(
+            principal.account_id,
+            action="forget.lifted",
+            object_type="forget_receipt",
+            object_id=receipt.id,
+            actor=actor,
+            group=group,
+            metadata={"facts": len(facts) - len(still)},
+        )
+    return receipt
+
+
+def _enable_one(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID) -> bool:
+    lock_subject(fact.scope_id, fact.subject_id)
+    before = (
+        FactRevision.objects.filter(account_id=fact.account_id, fact=fact)
+        .exclude(status=Status.DISABLED)
+        .order_by("-version")
+        .values_list("version", flat=True)
+        .first()
+    )
+    if before is None:
+        return False
+    try:
+        lifecycle.restore(
+            fact.id,
+            account_id=fact.account_id,
+            to_version=before,
+            actor=actor,
+            action="fact.enabled",
+            reason=reason,
+            group=group,
+        )
+    except lifecycle.IdentityTaken:
+        return False
+    suppressions.lift(fact.account_id, fact_id=fact.id, causes=(SuppressionCause.FORGOTTEN,))
+    return True
+
+
+def _facts_named(account_id: uuid.UUID, *, fact_id: uuid.UUID | None, subject_id: uuid.UUID | None) -> list[Fact]:
+    facts = Fact.objects.filter(account_id=account_id).select_related("scope").order_by("id")
+    if fact_id is not None:
+        found = list(facts.filter(pk=fact_id))
+        if not found:
+            raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
+        return found
+    if not Subject.objects.filter(account_id=account_id, pk=subject_id).exists():
+        raise NotFound("There is no such subject.", code="subject_not_found", field="subject_id")
+    return list(facts.filter(subject_id=subject_id))
+
+
+def _forgetting_actor(principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None) -> Actor:
+    """Subjects speak for themselves; all others need authority where each of the facts lives."""
+    about = {fact.subject_id for fact in facts} | ({subject_id} if subject_id else set())
+    if principal.subject_id is not None and about == {principal.subject_id}:
+        return principal.actor
+    if not principal.is_person and Delegation.FORGET not in principal.delegated:
+        raise Refused("A person has to decide this.", code="human_required")
+    actor = principal.actor
+    for path in sorted({fact.scope.path for fact in facts}) or [ROOT]:
+        actor = require_authority(principal, Delegation.FORGET, path=path)
+    return actor

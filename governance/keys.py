@@ -1,0 +1,186 @@
+"""API keys: made by people or operators, shown once, stored as a digest, checked on every machine call."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+import uuid
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from facts import audit
+from facts.actors import Actor
+from facts.clock import now
+from facts.errors import DomainError, NotFound, Refused
+from facts.ids import new_id
+from facts.models import Membership, Scope, Subject
+from facts.tenancy import account_transaction
+from governance.access import Delegation, Principal, Right, grants_of
+from governance.models import ApiKey
+
+PREFIX = "mem_"
+#: Revocation is at most this late in each process; saves a look-up per call on the hot path.
+CACHE_SECONDS = 5.0
+#: ``last_used_at`` is written at most this often per key.
+LAST_USED_EVERY = timedelta(minutes=5)
+_CACHE_LIMIT = 10_000
+
+_cache: dict[str, tuple[float, Principal]] = {}
+
+
+def create_key(
+    *,
+    account_id: uuid.UUID,
+    label: str,
+    rights: Iterable[str],
+    actor: Actor,
+    delegated: Iterable[str] = (),
+    maker: Membership | None = None,
+    peer: Subject | None = None,
+    scope_limit: Scope | None = None,
+    expires_at: datetime | None = None,
+    requests_per_minute: int | None = None,
+) -> tuple[ApiKey, str]:
+    """Make a key and return it with its raw text, which is not kept.
+
+    Raises ``DomainError`` (``unknown_right``, ``unknown_delegation``) and, when something is delegated that nobody
+    stands behind, ``maker_required``.
+    """
+    wanted, handed = sorted(set(rights)), sorted(set(delegated))
+    if unknown := set(wanted) - set(Right):
+        raise DomainError(f"No such right: {', '.join(sorted(unknown))}.", code="unknown_right", field="rights")
+    if unknown := set(handed) - set(Delegation):
+        raise DomainError(
+            f"No such delegation: {', '.join(sorted(unknown))}.", code="unknown_delegation", field="delegated"
+        )
+    if handed and maker is None:
+        raise DomainError("A delegation needs the person who makes it.", code="maker_required", field="delegated")
+    if not label.strip():
+        raise DomainError("A key needs a label.", code="label_required", field="label")
+    raw = PREFIX + secrets.token_urlsafe(32)
+    with account_transaction(account_id):
+        key = ApiKey.objects.create(
+            account_id=account_id,
+            label=label.strip()[:128],
+            prefix=raw[: len(PREFIX) + 6],
+            digest=digest(raw),
+            rights=wanted,
+            delegated=handed,
+            maker=maker,
+            peer=peer,
+            scope_limit=scope_limit,
+            expires_at=expires_at,
+            requests_per_minute=requests_per_minute,
+        )
+        audit.record(
+            account_id,
+            action="key.created",
+            object_type="api_key",
+            object_id=key.id,
+            actor=actor,
+            group=new_id(),
+            metadata={"rights": wanted, "delegated": handed},
+        )
+    return key, raw
+
+
+def revoke_key(account_id: uuid.UUID, key_id: uuid.UUID, *, actor: Actor) -> ApiKey:
+    """Revoke a key for good; raises ``NotFound`` (``key_not_found``). Revoking twice changes nothing."""
+    with account_transaction(account_id):
+        key = ApiKey.objects.select_for_update().filter(account_id=account_id, pk=key_id).first()
+        if key is None:
+            raise NotFound("There is no such key.", code="key_not_found")
+        if key.revoked_at is None:
+            key.revoked_at = now()
+            key.save(update_fields=["revoked_at"])
+            audit.record(
+                account_id,
+                action="key.revoked",
+                object_type="api_key",
+                object_id=key.id,
+                actor=actor,
+                group=new_id(),
+            )
+    _cache.pop(key.digest, None)
+    return key
+
+
+def digest(raw: str) -> str:
+    """Return what is stored of a key: the SHA-256 of its text (keys are random, so no salt is needed)."""
+    return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def authenticate(raw: str) -> Principal | None:
+    """Return the principal of a key, or ``None`` for anything unknown, expired or revoked: one answer for all."""
+    if not raw.startswith(PREFIX) or len(raw) > 128:
+        return None
+    key_digest = digest(raw)
+    cached = _cache.get(key_digest)
+    if cached is not None and cached[0] > time.monotonic():
+        return cached[1]
+    principal = _load(key_digest)
+    if principal is None:
+        _cache.pop(key_digest, None)
+        return None
+    if len(_cache) >= _CACHE_LIMIT:
+        _cache.clear()
+    _cache[key_digest] = (time.monotonic() + CACHE_SECONDS, principal)
+    return principal
+
+
+def forget_cached() -> None:
+    """Drop this process's remembered keys, so that the next call looks them up."""
+    _cache.clear()
+
+
+def _load(key_digest: str) -> Principal | None:
+    at = now()
+    with transaction.atomic():
+        # The account is not known yet: the look-up policy lets exactly this row be read.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('app.key_digest', %s, true)", [key_digest])
+        account_id = (
+            ApiKey.objects.filter(digest=key_digest, revoked_at__isnull=True)
+            .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=at))
+            .values_list("account_id", flat=True)
+            .first()
+        )
+        if account_id is None:
+            return None
+        with account_transaction(account_id):
+            key = ApiKey.objects.select_related("scope_limit", "maker").get(digest=key_digest)
+            if key.last_used_at is None or at - key.last_used_at > LAST_USED_EVERY:
+                ApiKey.objects.filter(account_id=account_id, pk=key.pk).update(last_used_at=at)
+            maker_subject_id = key.maker.subject_id if key.maker else None
+            return Principal(
+                account_id=account_id,
+                name=key.label,
+                is_person=False,
+                membership_id=key.maker_id,
+                subject_id=key.peer_id,
+                maker_subject_id=maker_subject_id,
+                key_id=key.id,
+                rights=frozenset(key.rights),
+                delegated=frozenset(key.delegated),
+                scope_limit=key.scope_limit.path if key.scope_limit else None,
+                requests_per_minute=key.requests_per_minute,
+                grants=grants_of(account_id, maker_subject_id) if maker_subject_id else (),
+            )
+
+
+def list_keys(account_id: uuid.UUID) -> list[ApiKey]:
+    """Return the account's keys, newest first; nothing in them reveals a key."""
+    return list(ApiKey.objects.filter(account_id=account_id).select_related("scope_limit", "peer"))
+
+
+def check_may_hand_out(principal: Principal, rights: Iterable[str], delegated: Iterable[str]) -> None:
+    """Raise ``Refused`` (``forbidden_right``) when a key would give away more than its maker has."""
+    if principal.is_person:
+        return
+    too_much = (set(rights) - principal.rights) | (set(delegated) - principal.delegated)
+    if too_much:
+        raise Refused("A key cannot hand out more than it has.", code="forbidden_right", field="rights")

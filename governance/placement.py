@@ -1,0 +1,583 @@
+"""From a candidate to a fact: plan it, ask the gates, carry it out, all under the subject's lock.
+
+Candidates come from ``ingest``; facts that waited for a person come back here when they are approved, and a candidate
+whose conflict dissolved is planned anew. What waits hides and retires nothing; it is planned again when it is placed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from facts import conflict_sets, embedding, index, lifecycle, withholding
+from facts.actors import Actor
+from facts.candidates import Candidate
+from facts.canonical import normalise_predicate, normalise_text, statement_hash
+from facts.claims import make_claim
+from facts.clock import now
+from facts.consolidation import Plan, Proposal, Verb, plan
+from facts.errors import DomainError
+from facts.ids import new_id
+from facts.locks import lock_subject
+from facts.models import (
+    AccountSecret,
+    ConflictSet,
+    Event,
+    Evidence,
+    Fact,
+    Passage,
+    PredicateAlias,
+    Relation,
+    Subject,
+)
+from facts.planning_data import believed, near_facts, separations
+from facts.suppressions import in_force
+from facts.vocabulary import (
+    SENSITIVITY_RANK,
+    ConflictKind,
+    Level,
+    RelationKind,
+    Sensitivity,
+    Status,
+    SubjectKind,
+)
+from governance import gates
+from governance.models import Gate, GateDecision, Review, ReviewKind
+
+#: Below this an extractor is guessing (calibration of the Mako seed: "below 0.5: not stored").
+MINIMUM_CONFIDENCE = 0.5
+
+
+class Result(StrEnum):
+    """What became of a candidate."""
+
+    FACT = "fact"
+    DUPLICATE = "duplicate"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A candidate with what the pipeline knows about it: its event and passage, its subject, its extractor.
+
+    ``vector``: the statement's unit vector in the registered embedder's space, when there is one.
+    """
+
+    event: Event
+    passage: Passage | None
+    subject: Subject
+    candidate: Candidate
+    evidence_level: str
+    provider: str
+    model: str
+    prompt_version: str
+    vector: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """The answer: result, a stable reason, and the fact concerned with the status it has now."""
+
+    result: Result
+    reason: str
+    fact_id: uuid.UUID | None = None
+    status: str = ""
+
+
+def submit(submission: Submission, *, actor: Actor) -> Placement:
+    """Place one candidate. Runs in the caller's account transaction and takes the subject's lock until it ends."""
+    event, candidate = submission.event, submission.candidate
+    if candidate.confidence < MINIMUM_CONFIDENCE:
+        return Placement(result=Result.REJECTED, reason="low_confidence")
+    lock_subject(event.scope_id, submission.subject.id)
+    fact = _fact_of(submission)
+    proposal = _proposal(
+        fact,
+        event_id=event.id,
+        said_at=event.occurred_at,
+        start_stated=candidate.start_stated and candidate.valid_from is not None,
+        end_stated=candidate.end_stated,
+        marker=bool(candidate.update_marker),
+        human=event.human,
+    )
+    decided = _plan(fact, proposal, vector=submission.vector)
+    match decided.verb:
+        case Verb.DROP:
+            return Placement(result=Result.REJECTED, reason=decided.reason)
+        case Verb.NOTHING:
+            return Placement(result=Result.DUPLICATE, reason=decided.reason)
+        case Verb.REINFORCE | Verb.LINK:
+            return _support(decided, submission, actor=actor)
+    return _place_new(fact, decided, submission, actor=actor)
+
+
+def place_waiting(fact: Fact, *, actor: Actor, action: str, reason: str = "", group: uuid.UUID | None = None) -> Fact:
+    """Place a fact that waited (approved by a person, or left alone by a dissolved conflict), planning it anew."""
+    lock_subject(fact.scope_id, fact.subject_id)
+    fact = (
+        Fact.objects.select_for_update().select_related("subject", "scope").get(account_id=fact.account_id, pk=fact.pk)
+    )
+    evidence = (
+        Evidence.objects.filter(account_id=fact.account_id, fact=fact).select_related("event").order_by("created_at")
+    ).first()
+    proposal = _proposal(
+        fact,
+        event_id=evidence.event_id if evidence else fact.id,
+        said_at=evidence.event.occurred_at if evidence else fact.recorded_from,
+        start_stated=not fact.start_assumed,
+        end_stated=fact.valid_to is not None,
+        marker=fact.came_by_marker,
+        human=True,
+        fact_id=fact.id,
+    )
+    decided = _plan(fact, proposal, vector=None)
+    if decided.verb in {Verb.NOTHING, Verb.REINFORCE, Verb.LINK, Verb.DROP}:
+        return _merge_into(fact, decided, actor=actor, action=action, reason=reason, group=group)
+    changes = {"starts_later": False} if fact.starts_later else {}
+    return _carry_out(
+        fact, decided, actor=actor, action=action, reason=reason, group=group or new_id(), changes=changes
+    )
+
+
+def report_unresolved(event: Event, candidate: Candidate, *, actor: Actor) -> Review:
+    """Queue a statement about somebody whom nobody could name: a person says who is meant."""
+    return Review.objects.create(
+        account_id=event.account_id,
+        kind=ReviewKind.UNRESOLVED_SUBJECT,
+        event=event,
+        detail={"about": candidate.about[:200], "statement": candidate.statement, "quote": candidate.quote},
+        reasons=["subject_unresolved"],
+        requested_by=actor.as_json(),
+        due_at=now() + timedelta(days=gates.REVIEW_DUE_DAYS),
+    )
+
+
+def default_audience(subject: Subject, event: Event, raised: str | None) -> tuple[str, str]:
+    """Return (level, sensitivity): facts about persons start personal at peer level, others internal at scope level.
+
+    An extractor may raise the sensitivity and never lower it; so does a restricted event.
+    """
+    if subject.kind == SubjectKind.PERSON:
+        level, sensitivity = Level.PEER, Sensitivity.PERSONAL
+    else:
+        level, sensitivity = Level.SCOPE, Sensitivity.INTERNAL
+    asked = [sensitivity, raised or sensitivity]
+    if event.sensitivity == Sensitivity.RESTRICTED:
+        asked.append(Sensitivity.RESTRICTED)
+    return level, max(asked, key=SENSITIVITY_RANK.__getitem__)
+
+
+def _fact_of(submission: Submission) -> Fact:
+    """Build the unsaved fact that a submission would become."""
+    event, candidate, subject = submission.event, submission.candidate, submission.subject
+    statement = normalise_text(candidate.statement)
+    if not statement:
+        raise DomainError("A fact needs a statement.", code="statement_missing", field="statement")
+    level, sensitivity = default_audience(subject, event, candidate.sensitivity)
+    predicate = _canonical_predicate(event.account_id, candidate.predicate) if candidate.has_claim else ""
+    hashed = statement_hash(_secret(event.account_id), statement)
+    claim = make_claim(
+        statement_hash=hashed,
+        predicate=predicate,
+        value=candidate.value if predicate else None,
+        qualifiers=candidate.qualifiers,
+        denies=candidate.denies,
+        form=candidate.form,
+    )
+    starts_at = candidate.valid_from or event.occurred_at
+    ends_at = candidate.valid_to if candidate.valid_to is None or candidate.valid_to >= starts_at else None
+    value = {key: item for key, item in candidate.value.items() if item is not None} if claim.predicate else None
+    return Fact(
+        account_id=event.account_id,
+        scope_id=event.scope_id,
+        subject=subject,
+        level=level,
+        sensitivity=sensitivity,
+        status=Status.CANDIDATE,
+        statement=statement,
+        statement_hash=hashed,
+        category=candidate.category,
+        kind=candidate.kind,
+        form=candidate.form,
+        predicate=claim.predicate,
+        value=value,
+        qualifiers=dict(candidate.qualifiers) if claim.predicate else {},
+        identity_key=claim.identity_key,
+        value_key=claim.value_key,
+        denies=claim.denies,
+        denial_key=claim.value_key if claim.denies else "",
+        confidence=min(1.0, max(0.0, candidate.confidence)),
+        evidence_level=submission.evidence_level,
+        origin_trust=event.origin_trust,
+        volatility=candidate.volatility,
+        valid_from=starts_at,
+        valid_to=ends_at,
+        start_assumed=not (candidate.start_stated and candidate.valid_from is not None),
+        came_by_marker=bool(candidate.update_marker),
+        corroboration=int(event.human),
+        extractor_provider=submission.provider,
+        extractor_model=submission.model,
+        prompt_version=submission.prompt_version,
+    )
+
+
+def _secret(account_id: uuid.UUID) -> bytes:
+    return bytes(AccountSecret.objects.values_list("statement_key", flat=True).get(account_id=account_id))
+
+
+def _canonical_predicate(account_id: uuid.UUID, predicate: str) -> str:
+    name = normalise_predicate(predicate)
+    alias = PredicateAlias.objects.filter(account_id=account_id, alias=name).values_list("canonical", flat=True)
+    return alias.first() or name
+
+
+def _proposal(
+    fact: Fact,
+    *,
+    event_id: uuid.UUID,
+    said_at: datetime,
+    start_stated: bool,
+    end_stated: bool,
+    marker: bool,
+    human: bool,
+    fact_id: uuid.UUID | None = None,
+) -> Proposal:
+    claim = make_claim(
+        statement_hash=fact.statement_hash,
+        predicate=fact.predicate,
+        value=fact.value,
+        qualifiers=fact.qualifiers,
+        denies=fact.denies,
+        form=fact.form,
+    )
+    return Proposal(
+        claim=claim,
+        event_id=event_id,
+        said_at=said_at,
+        starts_at=fact.valid_from or said_at,
+        start_stated=start_stated,
+        ends_at=fact.valid_to,
+        end_stated=end_stated,
+        marker=marker,
+        origin_trust=fact.origin_trust,
+        evidence_level=fact.evidence_level,
+        human=human,
+        fact_id=fact_id,
+    )
+
+
+def _plan(fact: Fact, proposal: Proposal, *, vector: Sequence[float] | None) -> Plan:
+    """Plan against what is believed; look for near matches only where nothing else was found."""
+    facts, open_sets = believed(
+        account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, claim=proposal.claim
+    )
+    known = {
+        "suppressions": in_force(fact.account_id, fact.subject_id),
+        "separated_from": separations(fact.account_id, proposal.fact_id),
+        "now": now(),
+    }
+    decided = plan(proposal, facts=facts, open_sets=open_sets, **known)
+    if decided.verb is not Verb.CREATE or not proposal.claim.is_state or vector is None:
+        return decided
+    near = near_facts(account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, vector=vector)
+    return plan(proposal, facts=[*facts, *near], open_sets=open_sets, near=[item.id for item in near], **known)
+
+
+def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
+    """Attach the event to the fact it repeats; a new human source also reinforces it."""
+    account_id = submission.event.account_id
+    fact = Fact.objects.get(account_id=account_id, pk=decided.targets[0])
+    _, created = Evidence.objects.get_or_create(
+        account_id=account_id,
+        fact=fact,
+        event=submission.event,
+        defaults={
+            "passage": submission.passage,
+            "quote": submission.candidate.quote,
+            "human": submission.event.human,
+        },
+    )
+    if created and decided.verb is Verb.REINFORCE:
+        said_at = submission.event.occurred_at
+        changes: dict[str, Any] = {"corroboration": fact.corroboration + 1}
+        if fact.last_reinforced_at is None or said_at > fact.last_reinforced_at:
+            changes["last_reinforced_at"] = max(said_at, fact.valid_from or said_at)
+        fact = lifecycle.amend(
+            fact.id,
+            account_id=account_id,
+            actor=actor,
+            action="fact.reinforced",
+            changes=changes,
+            reason=decided.reason,
+        )
+    elif created:
+        withholding.refresh(account_id, [fact.id])
+    return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=fact.id, status=fact.status)
+
+
+def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
+    """Write the fact, ask both gates, and do what they and the plan say."""
+    group = new_id()
+    event = submission.event
+    fact = lifecycle.insert(fact, actor=actor, action="fact.proposed", reason=decided.reason, group=group)
+    Evidence.objects.create(
+        account_id=fact.account_id,
+        fact=fact,
+        event=event,
+        passage=submission.passage,
+        quote=submission.candidate.quote,
+        human=event.human,
+    )
+    _write_vector(fact, submission.vector)
+    verdict = ask_gates(fact, actor=actor)
+    if verdict.rejected:
+        reason = verdict.reasons_a[0]
+        fact = lifecycle.transition(
+            fact.id,
+            account_id=fact.account_id,
+            to=Status.REJECTED,
+            actor=actor,
+            action="gate.rejected",
+            reason=reason,
+            group=group,
+        )
+        return Placement(result=Result.REJECTED, reason=reason, fact_id=fact.id, status=fact.status)
+    if not verdict.accepted:
+        fact = _wait(fact, verdict, actor=actor, group=group)
+        return Placement(result=Result.FACT, reason="waits_for_review", fact_id=fact.id, status=fact.status)
+    changes = _revalidation(verdict.cell)
+    fact = _carry_out(
+        fact, decided, actor=actor, action="gate.accepted", reason=decided.reason, group=group, changes=changes
+    )
+    return Placement(result=Result.FACT, reason=decided.reason, fact_id=fact.id, status=fact.status)
+
+
+def _write_vector(fact: Fact, vector: Sequence[float] | None) -> None:
+    provider = embedding.provider()
+    if provider is None or vector is None:
+        return
+    space = embedding.space_id(provider.identity)
+    index.write_fact_vectors(fact.account_id, space=space, vectors=[(fact.id, vector)])
+
+
+def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:
+    """Ask both gates about a written fact and keep both answers."""
+    question = gates.Question(
+        level=fact.level,
+        sensitivity=fact.sensitivity,
+        subject_kind=fact.subject.kind,
+        kind=fact.kind,
+        evidence_level=fact.evidence_level,
+        origin_trust=fact.origin_trust,
+        corroboration=fact.corroboration,
+    )
+    cell = gates.find_cell(
+        gates.rules_of(fact.account_id),
+        scope_path=fact.scope.path,
+        preset=fact.account.gate_preset,
+        level=fact.level,
+        sensitivity=fact.sensitivity,
+        subject_kind=fact.subject.kind,
+    )
+    verdict = gates.judge(question, cell)
+    record_gates(
+        fact,
+        outcomes={Gate.A: (verdict.gate_a, verdict.reasons_a), Gate.B: (verdict.gate_b, verdict.reasons_b)},
+        cell=cell.as_json(),
+        actor=actor,
+    )
+    return verdict
+
+
+def record_gates(
+    fact: Fact,
+    *,
+    outcomes: dict[str, tuple[str, Sequence[str]]],
+    cell: dict[str, Any],
+    actor: Actor,
+) -> None:
+    """Write the immutable row of each gate's answer."""
+    GateDecision.objects.bulk_create(
+        GateDecision(
+            account_id=fact.account_id,
+            fact=fact,
+            gate=gate,
+            outcome=outcome,
+            cell=cell,
+            reasons=list(reasons),
+            actor=actor.as_json(),
+        )
+        for gate, (outcome, reasons) in outcomes.items()
+    )
+
+
+def _revalidation(cell: gates.Cell) -> dict[str, Any]:
+    if cell.revalidate_after_days is None:
+        return {}
+    return {"revalidate_after": now() + timedelta(days=cell.revalidate_after_days)}
+
+
+def _wait(fact: Fact, verdict: gates.Verdict, *, actor: Actor, group: uuid.UUID) -> Fact:
+    """Keep the fact for a person: its own subject may see it meanwhile at peer level, nobody above."""
+    fact = lifecycle.transition(
+        fact.id,
+        account_id=fact.account_id,
+        to=Status.PROVISIONAL if fact.level == Level.PEER else Status.HELD,
+        actor=actor,
+        action="gate.waits",
+        reason=",".join([*verdict.reasons_a, *verdict.reasons_b]),
+        group=group,
+    )
+    Review.objects.create(
+        account_id=fact.account_id,
+        kind=ReviewKind.NEW_FACT,
+        fact=fact,
+        fact_version=fact.version,
+        reasons=[*verdict.reasons_a, *verdict.reasons_b],
+        requested_by=actor.as_json(),
+        due_at=now() + timedelta(days=verdict.cell.review_due_days),
+    )
+    return fact
+
+
+def _merge_into(fact: Fact, decided: Plan, *, actor: Actor, action: str, reason: str, group: uuid.UUID | None) -> Fact:
+    """A waiting fact that says nothing new gives its evidence to the one that says it already."""
+    for target_id in decided.targets:
+        taken = Evidence.objects.filter(account_id=fact.account_id, fact_id=target_id).values("event_id")
+        Evidence.objects.filter(account_id=fact.account_id, fact=fact).exclude(event_id__in=taken).update(
+            fact_id=target_id
+        )
+    return lifecycle.transition(
+        fact.id,
+        account_id=fact.account_id,
+        to=Status.REJECTED if decided.verb is Verb.DROP else Status.SUPERSEDED,
+        actor=actor,
+        action=action,
+        reason=reason or decided.reason,
+        changes={"valid_to": fact.valid_from} if decided.verb is not Verb.DROP else {},
+        group=group,
+    )
+
+
+def _carry_out(
+    fact: Fact,
+    decided: Plan,
+    *,
+    actor: Actor,
+    action: str,
+    reason: str,
+    group: uuid.UUID,
+    changes: dict[str, Any] | None = None,
+) -> Fact:
+    """Do what the plan says with an accepted fact, from whatever waiting status it has."""
+    common = {"account_id": fact.account_id, "actor": actor, "reason": reason, "group": group}
+    changes = changes or {}
+    match decided.verb:
+        case Verb.CREATE:
+            fact = lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
+            _mark_possible(fact, decided.possible, actor=actor, group=group)
+        case Verb.SUPERSEDE:
+            fact = _supersede(fact, decided, action=action, changes=changes, common=common)
+        case Verb.SCHEDULE:
+            later = {**changes, "starts_later": True}
+            fact = lifecycle.transition(fact.id, to=Status.HELD, action=action, changes=later, **common)
+        case Verb.PLACE_IN_HISTORY:
+            fact = _place_in_history(fact, decided, action=action, common=common)
+        case Verb.OPEN_CONFLICT:
+            _open_conflict(fact, decided, actor=actor, group=group)
+        case Verb.JOIN_CONFLICT:
+            conflict = ConflictSet.objects.get(account_id=fact.account_id, pk=decided.set_id)
+            conflict_sets.join(conflict, fact_id=fact.id, withheld=True, actor=actor, group=group)
+    fact.refresh_from_db()
+    return fact
+
+
+def _supersede(fact: Fact, decided: Plan, *, action: str, changes: dict[str, Any], common: dict[str, Any]) -> Fact:
+    old = Fact.objects.get(account_id=fact.account_id, pk=decided.targets[0])
+    ends = {"valid_to": fact.valid_from}
+    if decided.clears_start:
+        ends["valid_from"] = None
+    lifecycle.transition(old.id, to=Status.SUPERSEDED, action="fact.superseded", changes=ends, **common)
+    if decided.value is not None and decided.value != fact.value:
+        _carry_value_over(fact, decided.value)
+    fact = lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
+    _supersedes(fact, old.id)
+    return fact
+
+
+def _carry_value_over(fact: Fact, value: Any) -> None:
+    """Complete a new fact's value with what the update left unsaid, before it is first current."""
+    claim = make_claim(
+        statement_hash=fact.statement_hash,
+        predicate=fact.predicate,
+        value=value,
+        qualifiers=fact.qualifiers,
+        denies=fact.denies,
+        form=fact.form,
+    )
+    Fact.objects.filter(account_id=fact.account_id, pk=fact.pk).update(value=dict(value), value_key=claim.value_key)
+
+
+def _supersedes(newer: Fact, older_id: uuid.UUID) -> None:
+    Relation.objects.get_or_create(
+        account_id=newer.account_id, source=newer, target_id=older_id, kind=RelationKind.SUPERSEDES
+    )
+
+
+def _place_in_history(fact: Fact, decided: Plan, *, action: str, common: dict[str, Any]) -> Fact:
+    for earlier in decided.truncates:
+        lifecycle.amend(earlier, action="fact.truncated", changes={"valid_to": fact.valid_from}, **common)
+    fact = lifecycle.transition(
+        fact.id, to=Status.SUPERSEDED, action=action, changes={"valid_to": decided.ends_at}, **common
+    )
+    for target in decided.targets:
+        newer = Fact.objects.get(account_id=fact.account_id, pk=target)
+        _supersedes(newer, fact.id)
+    return fact
+
+
+def _open_conflict(fact: Fact, decided: Plan, *, actor: Actor, group: uuid.UUID) -> None:
+    members = [(fact.id, decided.hides_candidate)]
+    members += [(target, target in decided.withheld) for target in decided.targets]
+    conflict_sets.open_set(
+        account_id=fact.account_id,
+        scope_id=fact.scope_id,
+        subject_id=fact.subject_id,
+        kind=decided.kind,
+        members=members,
+        reason=decided.reason,
+        identity_key=fact.identity_key,
+        actor=actor,
+        group=group,
+    )
+
+
+def _mark_possible(fact: Fact, possible: Sequence[uuid.UUID], *, actor: Actor, group: uuid.UUID) -> None:
+    """Open one set over near matches that may contradict; it hides nothing."""
+    if not possible:
+        return
+    conflict_sets.open_set(
+        account_id=fact.account_id,
+        scope_id=fact.scope_id,
+        subject_id=fact.subject_id,
+        kind=ConflictKind.POSSIBLE,
+        members=[(fact.id, False), *((other, False) for other in possible)],
+        reason="near_match",
+        actor=actor,
+        group=group,
+    )
+
+
+def due_starts(account_id: uuid.UUID, at: datetime) -> list[Fact]:
+    """Return the held facts whose stated start has come: the sweep places them, and the old value ends."""
+    return list(
+        Fact.objects.filter(
+            account_id=account_id, status=Status.HELD, starts_later=True, withheld="", valid_from__lte=at
+        )
+        .select_related("subject", "scope")
+        .order_by("valid_from", "id")
+    )
