@@ -16,6 +16,10 @@ from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 from psycopg import sql
 
+from facts.models import Account
+from facts.tenancy import account_transaction
+from tests.factories import AccountFactory
+
 # A deadline would make the outcome depend on the machine's load.
 hypothesis.settings.register_profile("memory", deadline=None)
 hypothesis.settings.load_profile("memory")
@@ -47,6 +51,14 @@ def django_db_setup(
         connections.close_all()
         if not django_db_keepdb:
             teardown_databases(created, verbosity=request.config.option.verbose)
+
+
+@pytest.fixture
+def account(db: None) -> Iterator[Account]:
+    """An account, entered for the whole test: everything the test does happens in one transaction of that account."""
+    made = AccountFactory()
+    with account_transaction(made.id):
+        yield made
 
 
 @pytest.fixture(autouse=True)
