@@ -1,0 +1,53 @@
+"""Why something was, or was not, remembered: every code an outcome may carry, with the sentence that explains it.
+
+A code is part of the API contract. The table in the documentation is generated from here.
+"""
+
+from __future__ import annotations
+
+from ingest.extraction import checks
+
+NOT_HUMAN_SPEECH = "not_human_speech"
+NOTHING_TO_REMEMBER = "nothing_to_remember"
+SUBJECT_UNRESOLVED = "subject_unresolved"
+WITHDRAWN = "event_withdrawn"
+EXTRACTION_FAILED = "extraction_failed"
+
+#: What the event as a whole came to.
+EVENT_REASONS: dict[str, str] = {
+    NOT_HUMAN_SPEECH: "No human said it: assistant text, tool output and records are kept, never evidence.",
+    NOTHING_TO_REMEMBER: "Nothing in it states a fact.",
+    WITHDRAWN: "It was withdrawn before it was processed.",
+    EXTRACTION_FAILED: "Reading it failed; it is kept and is, or can be, tried again.",
+}
+
+#: What placement says of a candidate: ``facts.consolidation``, the gates and ``governance.placement``.
+PLACEMENT_REASONS: dict[str, str] = {
+    "new": "Nothing was known about this.",
+    "update_marker": "It announces a change, and replaced what was believed before.",
+    "starts_later": "It starts in the future; what holds now stays until then.",
+    "conflict_open": "It is about something that is in an open conflict, and joined it.",
+    "different_value": "It says something else than what is believed; a person has to decide.",
+    "one_side_unqualified": "It holds under a condition, what is believed without one; a person has to decide.",
+    "less_trusted": "It contradicts what a more trusted source said, and waits apart.",
+    "more_trusted": "It contradicts what a less trusted source said; that one waits apart.",
+    "arrived_late": "It is older than what is believed now, and was placed into history.",
+    "stated_end": "It states its own end, and was placed into history.",
+    "already_history": "It repeats what is history already.",
+    "already_evidence": "This event supports the fact already.",
+    "repeated": "It repeats what is believed already.",
+    "waits_for_review": "A person has to look at it before it is used.",
+    "suppressed_rejected": "A person rejected it, for evidence up to that decision.",
+    "suppressed_forgotten": "It was forgotten on request.",
+    "suppressed_erased": "It was erased on request.",
+    "untrusted_instruction": "Instructions of untrusted sources are refused.",
+    "rule_rejects": "A gate rule refuses facts of this level and sensitivity.",
+    SUBJECT_UNRESOLVED: "Nobody, or more than one, goes by the name it is about; a person is asked.",
+}
+
+REASONS: dict[str, str] = {**checks.REASONS, **EVENT_REASONS, **PLACEMENT_REASONS}
+
+
+def explain(code: str) -> str:
+    """Return the sentence of a code; "" for no code."""
+    return REASONS.get(code, code)
