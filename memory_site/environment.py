@@ -111,6 +111,20 @@ TABLE: tuple[Setting, ...] = (
         "Largest request body; a larger one is answered 413.",
         "Web",
     ),
+    Setting(
+        "MEMORY_REQUESTS_PER_MINUTE",
+        integer,
+        0,
+        "Calls that a key without a limit of its own may make in a minute; 0: any number.",
+        "Web",
+    ),
+    Setting(
+        "MEMORY_FAILED_KEYS_PER_MINUTE",
+        integer,
+        300,
+        "Calls with a wrong key after which an address is answered 429 until the minute is over; 0: any number.",
+        "Web",
+    ),
     Setting("MEMORY_DEBUG", switch, False, "Django's debug pages. Never where others can reach it.", "Web"),
     Setting("MEMORY_LOG_LEVEL", text, "WARNING", "Least level that is logged; `INFO` logs every request.", "Web"),
     Setting(

@@ -1,4 +1,4 @@
-"""What the project itself keeps: signs of life of its background processes."""
+"""What the project itself keeps: signs of life of its background processes, and counts of calls."""
 
 from __future__ import annotations
 
@@ -13,3 +13,17 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class CallCount(models.Model):
+    """How many calls a client made in the current minute; one row a client, overwritten when a new minute begins.
+
+    Not a table of an account: addresses are counted before anybody is known. Unlogged: a crash forgets one minute.
+    """
+
+    client = models.CharField(primary_key=True, max_length=100)
+    starts_at = models.DateTimeField(db_index=True)
+    calls = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return self.client

@@ -117,15 +117,30 @@ WHITENOISE_USE_FINDERS = True
 # API
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "memory_site.api.authentication.KeyAuthentication",
+        "memory_site.api.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["memory_site.api.throttling.KeyThrottle"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memory_site.api.renderers.AlwaysJson",
+    "DEFAULT_RENDERER_CLASSES": ["memory_site.api.renderers.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["memory_site.api.parsers.JsonParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "memory_site.api.problems.handle",
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Memory",
     "DESCRIPTION": "Governed long-term memory for AI agents.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "PREPROCESSING_HOOKS": ["memory_site.api.schema.only_once"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "memory_site.api.schema.add_problems",
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from memory_site import health
@@ -13,4 +13,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("health", health.health, name="health"),
     path("ready", health.ready, name="ready"),
     path("admin/", admin.site.urls),
+    path("v1/", include("memory_site.api.urls")),
+    path("api/v1/", include("memory_site.api.urls")),
 ]

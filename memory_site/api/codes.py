@@ -1,0 +1,92 @@
+"""Every error code of the API, with its HTTP status and its meaning: the contract, in one place.
+
+A code never changes its meaning and is never reused. The table in the documentation is generated from this one, and a
+test fails when a service raises a code that is missing here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of error: its status, and its title, a sentence that holds for every occurrence."""
+
+    name: str
+    status: int
+    title: str
+
+
+_TABLE: tuple[Code, ...] = (
+    # Who is asking
+    Code("unauthorized", 401, "A valid key or session is needed."),
+    Code("csrf_failed", 403, "A call from a browser session needs the CSRF token."),
+    Code("no_account", 403, "The signed-in user belongs to no account."),
+    Code("forbidden", 403, "The caller may not do this."),
+    Code("forbidden_scope", 403, "The caller may not act in this scope."),
+    Code("forbidden_right", 403, "A key cannot hand out more than it has."),
+    Code("missing_right", 403, "The key lacks the right that this call needs."),
+    Code("human_required", 403, "A person has to decide this, or a key to which a person delegated it."),
+    Code("own_request", 403, "Nobody decides on their own request."),
+    Code("peer_not_allowed", 403, "The key may not read for others."),
+    # The request as such
+    Code("invalid_payload", 422, "The request is malformed; `errors` names the fields."),
+    Code("missing_scope", 422, "The call names no scope (or project_id)."),
+    Code("invalid_scope", 422, "The scope path is malformed."),
+    Code("ambiguous_field", 422, "Two names of the same field carry different values."),
+    Code("invalid_subject", 422, "The subject key is malformed."),
+    Code("naive_datetime", 422, "A time was given without its offset from UTC."),
+    Code("invalid_datetime", 422, "A time is no ISO 8601 date and time."),
+    Code("invalid_date", 422, "The date does not fit what is asked."),
+    Code("invalid_cursor", 422, "The cursor does not belong to this listing."),
+    Code("invalid_idempotency_key", 422, "The Idempotency-Key is malformed."),
+    Code("idempotency_mismatch", 409, "The Idempotency-Key came with another request before."),
+    Code("method_not_allowed", 405, "The address does not know this method."),
+    Code("payload_too_large", 413, "The request body is larger than this server accepts."),
+    Code("unsupported_media_type", 415, "The body has to be JSON, sent as application/json."),
+    Code("bad_request", 400, "The request could not be read."),
+    Code("rate_limited", 429, "Too many requests; Retry-After says when to come back."),
+    Code("internal_error", 500, "Something went wrong here; the request id finds it in the log."),
+    Code("unavailable", 503, "The store is out of reach for the moment; nothing was done."),
+    # What was asked for is not there
+    Code("not_found", 404, "There is no such thing, or none that the caller may see."),
+    Code("fact_not_found", 404, "There is no such fact, or none that the caller may see."),
+    Code("event_not_found", 404, "There is no such event, or none that the caller may see."),
+    Code("trace_not_found", 404, "There is no such trace, or none that the caller may see."),
+    Code("conflict_not_found", 404, "There is no such conflict set, or none that the caller may see."),
+    Code("decision_not_found", 404, "There is no such decision."),
+    Code("review_not_found", 404, "There is no such review, or none that the caller may see."),
+    Code("revision_not_found", 404, "The fact has no such revision."),
+    Code("subject_not_found", 404, "There is no such subject."),
+    Code("peer_not_found", 404, "No peer goes by that key."),
+    Code("alias_not_found", 404, "No subject goes by that name."),
+    Code("key_not_found", 404, "There is no such key."),
+    Code("receipt_not_found", 404, "There is no such receipt."),
+    # What was asked for does not go
+    Code("conflict", 409, "What was decided about is no longer what is there."),
+    Code("stale_version", 409, "It has changed since it was looked at."),
+    Code("identity_taken", 409, "Another current fact already makes this claim."),
+    Code("illegal_status_transition", 422, "The status graph has no such arrow."),
+    Code("invalid_fact", 422, "The change breaks a rule of the fact ledger."),
+    Code("conflict_already_resolved", 409, "The conflict set is closed already."),
+    Code("fact_not_in_conflict", 422, "The fact is not a member of the conflict set."),
+    Code("qualifier_missing", 422, "Every fact that is kept needs what sets it apart."),
+    Code("qualifiers_equal", 422, "Two facts would still be about the same thing."),
+    Code("interval_missing", 422, "Every member needs an interval."),
+    Code("invalid_interval", 422, "An interval ends before it starts."),
+    Code("intervals_overlap", 422, "Two intervals overlap."),
+    Code("distinction_missing", 422, "What separates the members has to be said."),
+    Code("decision_undone", 409, "The decision was undone already."),
+    Code("decision_built_upon", 409, "Something has built on the decision since."),
+    Code("nothing_to_undo", 409, "There is no decision that could be undone."),
+    Code("invalid_forget_scope", 422, "Name either a fact or a subject to forget."),
+    Code("unsupported_mode", 422, "This way of forgetting is not available."),
+    # Keys
+    Code("unknown_right", 422, "There is no such right."),
+    Code("unknown_delegation", 422, "There is no such delegation."),
+    Code("maker_required", 422, "A delegation needs the person who makes it."),
+    Code("label_required", 422, "A key needs a label."),
+)
+
+CODES: dict[str, Code] = {code.name: code for code in _TABLE}

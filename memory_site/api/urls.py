@@ -1,0 +1,16 @@
+"""Every endpoint of the API, mounted under ``/v1/`` and ``/api/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path, re_path
+
+from memory_site.api.schema import DocsView, SchemaView
+from memory_site.api.views import UnknownAddress
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("schema", SchemaView.as_view(), name="schema"),
+    path("docs", DocsView.as_view(), name="docs"),
+    path("", include("governance.api.urls")),
+    # Last: whatever no line above knows.
+    re_path(r"^.*$", UnknownAddress.as_view()),
+]
