@@ -1,0 +1,324 @@
+"""Dates in English and French text, resolved against the moment a message was said.
+
+Only bounded forms are read: absolute dates whose order of day and month is certain, and relative
+phrases with one reading. Anything ambiguous ("12/03", "soon") is left alone. Days are those of the
+speaker's time zone; instants are given in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan janvier janv",
+            "february feb février fevrier févr",
+            "march mar mars",
+            "april apr avril avr",
+            "may mai",
+            "june jun juin",
+            "july jul juillet juil",
+            "august aug août aout",
+            "september sep sept septembre",
+            "october oct octobre",
+            "november nov novembre",
+            "december dec décembre decembre déc",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_WEEKDAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday mon lundi",
+            "tuesday tue tues mardi",
+            "wednesday wed mercredi",
+            "thursday thu thurs jeudi",
+            "friday fri vendredi",
+            "saturday sat samedi",
+            "sunday sun dimanche",
+        )
+    )
+    for name in names.split()
+}
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "a an one un une",
+            "two deux",
+            "three trois",
+            "four quatre",
+            "five cinq",
+            "six",
+            "seven sept",
+            "eight huit",
+            "nine neuf",
+            "ten dix",
+            "eleven onze",
+            "twelve douze",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+_UNITS = {
+    "day": "day", "days": "day", "jour": "day", "jours": "day",
+    "week": "week", "weeks": "week", "semaine": "week", "semaines": "week",
+    "month": "month", "months": "month", "mois": "month",
+    "year": "year", "years": "year", "an": "year", "ans": "year", "année": "year", "années": "year",
+}  # fmt: skip
+_SHORT = {"mon", "tue", "wed", "thu", "fri", "sat", "sun", "mar", "may", "dec", "sep", "jan", "jun", "jul"}
+
+_MONTH = "|".join(sorted((name for name in _MONTHS if name not in {"mai", "mar"}), key=len, reverse=True)) + "|mai"
+_WEEKDAY = "|".join(sorted((n for n in _WEEKDAYS if n not in {"mon", "sun", "sat", "wed"}), key=len, reverse=True))
+_COUNT = r"\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True))
+_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_YEAR = r"(?:19|20)\d\d"
+_ROLE = (
+    r"(?:\b(?P<role>since|until|till|through|from|starting|starting on|starting from|as of|effective|by|before|on|in"
+    r"|due|depuis le|depuis|jusqu'au|jusqu'à|jusqu'en|à partir du|à partir de|à partir d'|à compter du|dès le|dès"
+    r"|d'ici le|d'ici au|d'ici à|d'ici|avant le|avant|pour le|pour|au plus tard le|le|en|au|du)\s*(?:the\s+|la\s+)?)?"
+)
+_PATTERN = re.compile(
+    _ROLE
+    + rf"""\b(?:
+      (?P<iso>{_YEAR}-\d\d-\d\d)
+    | (?:(?:{_WEEKDAY}),?\s+)?(?:the\s+)?(?P<day1>\d{{1,2}})(?:st|nd|rd|th|er)?\s+(?:of\s+)?(?P<month1>{_MONTH})\b\.?
+        (?:,?\s+(?P<year1>{_YEAR}))?
+    | (?:(?:{_WEEKDAY}),?\s+)?(?P<month2>{_MONTH})\.?\s+(?:the\s+)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)
+        (?:,?\s+(?P<year2>{_YEAR}))?
+    | (?P<month3>{_MONTH})\.?\s+(?P<year3>{_YEAR})
+    | (?P<near>day\s+after\s+tomorrow|day\s+before\s+yesterday|yesterday|tomorrow|today|tonight|this\s+(?:morning|afternoon
+        |evening)|après-demain|avant-hier|hier|demain|aujourd'hui|ce\s+(?:soir|matin)|cet\s+après-midi|eod)
+    | in\s+(?P<count1>{_COUNT})\s+(?P<unit1>{_UNIT})
+    | dans\s+(?P<count2>{_COUNT})\s+(?P<unit2>{_UNIT})
+    | (?P<count3>{_COUNT})\s+(?P<unit3>{_UNIT})\s+ago
+    | il\s+y\s+a\s+(?P<count4>{_COUNT})\s+(?P<unit4>{_UNIT})
+    | (?P<which>next|last|this|end\s+of\s+(?:the|this|next))\s+(?P<what>week|month|quarter|year|{_WEEKDAY}|{_MONTH})
+    | (?P<whatfr>semaine|mois|année|an|{_WEEKDAY})\s+(?P<whichfr>prochaine?|derni[eè]re?|passée?)
+    | (?P<endfr>fin\s+(?:de\s+la\s+semaine|de\s+semaine|du\s+mois|de\s+l'année))
+    | (?P<quarter>[QT][1-4])(?:\s+(?P<yearq>{_YEAR}))?
+    | (?P<weekday>{_WEEKDAY})
+    | (?P<month4>{_MONTH})
+    | (?P<year4>{_YEAR})
+    )(?![\w-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SINCE = ("since", "depuis", "from", "starting", "as of", "effective", "à partir", "à compter", "dès", "du")
+_UNTIL = ("until", "till", "through", "jusqu")
+_BY = ("by", "before", "due", "d'ici", "avant", "au plus tard", "pour")
+_PAST = ("since", "depuis")
+
+
+@dataclass(frozen=True, slots=True)
+class DateMention:
+    """A date in a text: where it stands, the days it covers (half-open), and what it does.
+
+    ``role`` is ``since``, ``until``, ``by`` or ``at``; ``relative`` tells that the words alone do not
+    name the day; ``fine`` that it names one day rather than a week, month or year.
+    """
+
+    start: int
+    end: int
+    first: date
+    after: date
+    role: str
+    relative: bool
+    word: str = ""
+
+    @property
+    def fine(self) -> bool:
+        """Whether a single day is meant."""
+        return (self.after - self.first).days == 1
+
+
+def find(text: str, *, occurred_at: datetime, timezone: str) -> list[DateMention]:
+    """Return the dates in ``text``, in order. Offsets are those of ``text``, the role word included."""
+    today = occurred_at.astimezone(zone(timezone)).date()
+    mentions = []
+    for match in _PATTERN.finditer(text):
+        mention = _resolve(match, today)
+        if mention is not None:
+            mentions.append(mention)
+    return mentions
+
+
+def zone(name: str) -> ZoneInfo:
+    """Return the time zone of that IANA name, UTC for an unknown one."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def instant(day: date, timezone: str) -> datetime:
+    """Return the first instant of that day in the time zone, in UTC."""
+    return datetime.combine(day, time.min, tzinfo=zone(timezone)).astimezone(UTC)
+
+
+def _resolve(match: re.Match[str], today: date) -> DateMention | None:
+    role_word = (match["role"] or "").lower()
+    role = _role(role_word)
+    past = role_word.startswith(_PAST)
+    try:
+        span = _span(match, today, past=past, bare=not role_word)
+    except (ValueError, OverflowError):
+        return None
+    if span is None:
+        return None
+    first, after, relative = span
+    return DateMention(match.start(), match.end(), first, after, role, relative, role_word)
+
+
+def _role(word: str) -> str:
+    if word.startswith(_SINCE):
+        return "since"
+    if word.startswith(_UNTIL):
+        return "until"
+    return "by" if word.startswith(_BY) else "at"
+
+
+def _span(match: re.Match[str], today: date, *, past: bool, bare: bool) -> tuple[date, date, bool] | None:
+    """First day, day after the last, and whether the words are relative; ``None`` when there is no one reading."""
+    group = match.groupdict()
+    if group["iso"]:
+        return (*_day(date.fromisoformat(group["iso"])), False)
+    for number in "12":
+        if group[f"day{number}"]:
+            month, day = _MONTHS[group[f"month{number}"].lower()], int(group[f"day{number}"])
+            year = group[f"year{number}"]
+            chosen = date(int(year), month, day) if year else _nearest(today, month, day, past=past)
+            return (*_day(chosen), False)
+    if group["month3"]:
+        return (*_month(int(group["year3"]), _MONTHS[group["month3"].lower()]), False)
+    if group["near"]:
+        return (*_day(today + timedelta(days=_near(group["near"].lower()))), True)
+    for number, sign in (("1", 1), ("2", 1), ("3", -1), ("4", -1)):
+        if group[f"count{number}"]:
+            count = group[f"count{number}"].lower()
+            amount = int(count) if count.isdigit() else _NUMBERS[count]
+            return (*_shift(today, sign * amount, _UNITS[group[f"unit{number}"].lower()]), True)
+    if group["which"]:
+        return _named(today, " ".join(group["which"].lower().split()), group["what"].lower())
+    if group["whatfr"]:
+        which = "next" if group["whichfr"].lower().startswith("proch") else "last"
+        what = {"semaine": "week", "mois": "month", "année": "year", "an": "year"}
+        return _named(today, which, what.get(group["whatfr"].lower(), group["whatfr"].lower()))
+    if group["endfr"]:
+        unit = "week" if "semaine" in group["endfr"] else "month" if "mois" in group["endfr"] else "year"
+        return _named(today, "end of the", unit)
+    if group["quarter"]:
+        return _quarter(today, int(group["quarter"][1]), group["yearq"])
+    if group["weekday"]:
+        ahead = (_WEEKDAYS[group["weekday"].lower()] - today.weekday()) % 7
+        return (*_day(today + timedelta(days=ahead - 7 if past and ahead else ahead)), True)
+    if group["month4"]:
+        return _bare_month(group["month4"], today, past=past, bare=bare)
+    return None if bare else (date(int(group["year4"]), 1, 1), date(int(group["year4"]) + 1, 1, 1), False)
+
+
+def _bare_month(word: str, today: date, *, past: bool, bare: bool) -> tuple[date, date, bool] | None:
+    """A month without a day counts only behind a word like "since" or "in": "May" and "mars" are also other words."""
+    if bare:
+        return None
+    month = _MONTHS[word.lower()]
+    year = today.year
+    if past and month > today.month:
+        year -= 1
+    elif not past and month < today.month:
+        year += 1
+    return (*_month(year, month), True)
+
+
+def _near(word: str) -> int:
+    if word.startswith(("day after", "après-demain")):
+        return 2
+    if word.startswith(("day before", "avant-hier")):
+        return -2
+    if word in {"yesterday", "hier"}:
+        return -1
+    return 1 if word in {"tomorrow", "demain"} else 0
+
+
+def _named(today: date, which: str, what: str) -> tuple[date, date, bool]:
+    """"next week", "last Friday", "end of the month" and the like."""
+    if what in _WEEKDAYS:
+        ahead = (_WEEKDAYS[what] - today.weekday()) % 7
+        if which == "last":
+            ahead = ahead - 7
+        elif which == "next":
+            ahead = ahead or 7
+        return (*_day(today + timedelta(days=ahead)), True)
+    if what in _MONTHS:
+        month = _MONTHS[what]
+        year = today.year + (which == "next" and month <= today.month) - (which == "last" and month >= today.month)
+        return (*_month(year, month), True)
+    step = 1 if which.endswith("next") else -1 if which == "last" else 0
+    if what == "week":
+        monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
+        first, after = monday, monday + timedelta(days=7)
+        end = monday + timedelta(days=4)
+    elif what == "quarter":
+        first, after = _quarter_of(today.year, (today.month - 1) // 3 + step)
+        end = after - timedelta(days=1)
+    elif what == "month":
+        months = today.year * 12 + today.month - 1 + step
+        first, after = _month(months // 12, months % 12 + 1)
+        end = after - timedelta(days=1)
+    else:
+        first, after = date(today.year + step, 1, 1), date(today.year + step + 1, 1, 1)
+        end = after - timedelta(days=1)
+    return (*_day(end), True) if which.startswith("end") else (first, after, True)
+
+
+def _quarter(today: date, number: int, year: str | None) -> tuple[date, date, bool]:
+    chosen = int(year) if year else today.year + (number < (today.month - 1) // 3 + 1)
+    return (*_quarter_of(chosen, number - 1), not year)
+
+
+def _quarter_of(year: int, index: int) -> tuple[date, date]:
+    first, _ = _month(year + index // 4, index % 4 * 3 + 1)
+    return first, _month(first.year, first.month + 2)[1]
+
+
+def _nearest(today: date, month: int, day: int, *, past: bool) -> date:
+    """The date without its year: the one closest to today, never in the future behind "since"."""
+    years = [today.year - 1, today.year] if past else [today.year - 1, today.year, today.year + 1]
+    options = [candidate for year in years if (candidate := _valid(year, month, day)) is not None]
+    if past:
+        options = [candidate for candidate in options if candidate <= today]
+    if not options:
+        raise ValueError("no such day")
+    return min(options, key=lambda candidate: abs((candidate - today).days))
+
+
+def _valid(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _day(day: date) -> tuple[date, date]:
+    return day, day + timedelta(days=1)
+
+
+def _month(year: int, month: int) -> tuple[date, date]:
+    return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
+
+
+def _shift(today: date, amount: int, unit: str) -> tuple[date, date]:
+    """Days and weeks name a day; months the same day of that month, at most its last; years likewise."""
+    if unit in {"day", "week"}:
+        return _day(today + timedelta(days=amount * (7 if unit == "week" else 1)))
+    months = today.year * 12 + today.month - 1 + amount * (12 if unit == "year" else 1)
+    first, after = _month(months // 12, months % 12 + 1)
+    return _day(min(first + timedelta(days=today.day - 1), after - timedelta(days=1)))
