@@ -193,7 +193,7 @@ TABLE: tuple[Setting, ...] = (
         "HAKI_EMBED_PROVIDER",
         text,
         "local",
-        "Where vectors come from: `local` (the model that is installed along), `openai`, or `none`.",
+        "Where vectors come from: `local` (the model that is installed along) or `none`.",
         "Models",
     ),
     Setting(
@@ -231,5 +231,6 @@ def read(environ: Mapping[str, str]) -> dict[str, Any]:
         try:
             values[setting.name] = setting.parse(raw)
         except ValueError as error:
-            raise MalformedSetting(f"{setting.name} must be a {setting.type_name}") from error
+            article = "an" if setting.type_name == "integer" else "a"
+            raise MalformedSetting(f"{setting.name} must be {article} {setting.type_name}") from error
     return values

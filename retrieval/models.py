@@ -18,10 +18,10 @@ class TraceKind(models.TextChoices):
 class Trace(Owned):
     """One read: who asked what, what was considered, and what happened to each of it.
 
-    Holds ids and revisions and no content but the question, which falls under retention and erasure. The table is
-    partitioned by month on the id, so that old traces leave by dropping a partition (``retrieval.partitions``); a
-    scope or subject may be gone before its traces, hence no foreign keys in the database.
-    ``decisions`` is packed, see ``retrieval.traces``.
+    Holds ids and revisions and no content but the question, which falls under retention and erasure. The
+    table is partitioned by month on the id, so that old traces leave by dropping a partition
+    (``retrieval.partitions``); a scope or subject may be gone before its traces, hence no foreign keys in
+    the database. ``decisions`` is packed, see ``retrieval.traces``.
     """
 
     kind = models.CharField(max_length=16, choices=TraceKind.choices, default=TraceKind.CONTEXT)
@@ -77,7 +77,8 @@ class Trace(Owned):
 class ContextStat(Owned):
     """The context calls of one day, scope and purpose in figures; rebuilt from traces, kept after they are gone.
 
-    ``reasons`` counts decisions by reason code, ``empty`` packets by empty reason. Durations are in milliseconds.
+    ``reasons`` counts decisions by reason code, ``empty`` packets by empty reason. Durations are in
+    milliseconds.
     """
 
     day = models.DateField()
@@ -99,9 +100,7 @@ class ContextStat(Owned):
     class Meta:
         ordering = ["-day", "scope_path", "purpose"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["account", "day", "scope_path", "purpose"], name="context_stat_once"
-            )
+            models.UniqueConstraint(fields=["account", "day", "scope_path", "purpose"], name="context_stat_once")
         ]
 
     def __str__(self) -> str:

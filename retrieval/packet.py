@@ -21,10 +21,13 @@ class PacketStatus(StrEnum):
 
 
 class EmptyReason(StrEnum):
-    """Why a packet serves nothing."""
+    """Why a packet serves nothing: nothing is stored that this reader may see, nothing of it fits the question,
+    all that fits is withheld or too long for the budget, or it could not be read."""
 
     NO_MEMORY = "no_memory"
     NO_RELEVANT_MEMORY = "no_relevant_memory"
+    WITHHELD = "withheld"
+    OVER_BUDGET = "over_budget"
     RETRIEVAL_FAILED = "retrieval_failed"
 
 

@@ -1,7 +1,7 @@
 """The monthly partitions of the trace table.
 
-Ids are version-7 UUIDs, so a month is a range of ids. Traces of a month without a partition go to the default one,
-and move when their month's partition is made: a late schedule loses nothing.
+Ids are version-7 UUIDs, so a month is a range of ids. Traces of a month without a partition go to the
+default one, and move when their month's partition is made: a late schedule loses nothing.
 """
 
 from __future__ import annotations

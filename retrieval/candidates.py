@@ -1,0 +1,248 @@
+"""The queries of a context call: which rows come nearest, and what is known of them.
+
+A search never leaves its covering index. Its question goes in as values, because a plan made for an unknown
+``tsquery`` is many times slower, and ``+ 0`` keeps any approximate index out of the exact search.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from facts import textindex
+from facts.models import IndexedUnit
+from retrieval.embedders.base import Vector
+from retrieval.lexical import any_of
+from retrieval.visibility import Visibility
+
+_TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
+_VECTOR = {IndexedUnit.FACT: "facts_factvector", IndexedUnit.PASSAGE: "facts_passagevector"}
+_KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is searched for: the lexemes to rank by, and a vector of the space ``space``, if there is one."""
+
+    lexemes: tuple[str, ...]
+    vector: str | None = None
+    space: int | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the queries refer to."""
+        return {"all": any_of(self.lexemes), "vector": self.vector, "space": self.space}
+
+
+class FactRow(NamedTuple):
+    """A candidate fact as packing and serving need it; ``similarity`` is 1 − cosine distance."""
+
+    id: uuid.UUID
+    version: int
+    scope_id: uuid.UUID
+    subject_id: uuid.UUID
+    status: str
+    withheld: str
+    possibly_conflicting: bool
+    statement: str
+    predicate: str
+    value: str | None
+    qualifiers: str
+    category: str
+    kind: str
+    form: str
+    sensitivity: str
+    confidence: float
+    evidence_level: str
+    origin_trust: str
+    volatility: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    recorded_from: datetime
+    last_reinforced_at: datetime | None
+    similarity: float | None
+    rank: float
+
+
+class PassageRow(NamedTuple):
+    """A candidate passage as packing and serving need it."""
+
+    id: uuid.UUID
+    event_id: uuid.UUID
+    withheld: str
+    speaker: str
+    text: str
+    evidential: bool
+    occurred_at: datetime
+    kind: str
+    origin_trust: str
+    similarity: float | None
+    rank: float
+
+
+def vector_literal(vector: Vector) -> str:
+    """Return the vector as PostgreSQL reads it; half precision keeps four digits."""
+    return "[" + ",".join([f"{number:.5g}" for number in vector.tolist()]) + "]"
+
+
+def nearest(
+    unit: IndexedUnit, question: Question, visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | None = None
+) -> list[uuid.UUID]:
+    """Return the ids of the visible rows nearest to the question's vector, nearest first.
+
+    ``among`` replaces the test of being current by membership in these ids.
+    """
+    table, key = _VECTOR[unit], _KEY[unit]
+    return _ids(
+        f"SELECT v.{key} FROM {table} v WHERE {_condition(visible, 'v', key, among)} AND v.space_id = %(space)s"
+        f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s",
+        {**visible.parameters(), **question.parameters(), "limit": limit, "among": among},
+    )
+
+
+def matching(
+    unit: IndexedUnit,
+    question: Question,
+    visible: Visibility,
+    *,
+    match: Iterable[str],
+    limit: int,
+    among: Sequence[uuid.UUID] | None = None,
+) -> list[uuid.UUID]:
+    """Return the ids of the visible rows with any of the lexemes ``match``, ranked by all of the question's.
+
+    Rows whose text did not fit into the covering index are searched beside it.
+    """
+    table, key = _TEXT[unit], _KEY[unit]
+    halves = " UNION ALL ".join(
+        f"SELECT t.{key}, ts_rank_cd(t.tsv, %(all)s::tsquery) AS rank FROM {table} t"
+        f" WHERE {_condition(visible, 't', key, among)} AND {fits} AND t.tsv @@ %(match)s::tsquery"
+        for fits in ("t.fits", "NOT t.fits")
+    )
+    return _ids(
+        f"SELECT {key} FROM ({halves}) x ORDER BY rank DESC, {key} LIMIT %(limit)s",
+        {
+            **visible.parameters(),
+            **question.parameters(),
+            "match": any_of(match),
+            "limit": limit,
+            "among": among,
+        },
+    )
+
+
+def naming(
+    names: Sequence[str], visible: Visibility, *, beside: Sequence[uuid.UUID], limit: int
+) -> list[tuple[str, uuid.UUID]]:
+    """Return up to ``limit`` current facts for each name that has it in its text and is not in ``beside``."""
+    parameters: dict[str, Any] = {**visible.parameters(), "beside": list(beside), "limit": limit}
+    parts = []
+    for number, name in enumerate(names):
+        parameters |= {f"name{number}": name, f"stem{number}": textindex.prepare(name).stem}
+        query = f"plainto_tsquery('english', %(stem{number})s)"
+        parts.append(
+            f"(SELECT %(name{number})s::text, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
+            f" FROM facts_facttext t WHERE {visible.current('t')} AND t.tsv @@ {query}"
+            " AND NOT t.fact_id = ANY(%(beside)s) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
+        )
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(parts) + " ORDER BY hop, rank DESC, fact_id", parameters)
+        return [(name, fact_id) for name, fact_id, _, _ in cursor.fetchall()]
+
+
+def salient(visible: Visibility, *, limit: int) -> list[uuid.UUID]:
+    """Return the current facts that say most without a question: confident, corroborated, recent."""
+    return _ids(
+        "SELECT f.id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
+        f" WHERE {visible.current('t')} AND f.status IN ('active', 'provisional')"
+        " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0,"
+        " extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from)) / 2592000))) DESC, f.id"
+        " LIMIT %(limit)s",
+        {**visible.parameters(), "limit": limit},
+    )
+
+
+def fetch_facts(ids: Sequence[uuid.UUID], question: Question, visible: Visibility, *, current: bool) -> list[FactRow]:
+    """Return the rows of ``ids`` that the reader may still see, with both scores for each of them."""
+    condition = visible.current("t") if current else visible.allowed("t")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT f.id, f.version, f.scope_id, f.subject_id, f.status, f.withheld, f.possibly_conflicting,"
+            " f.statement, f.predicate, f.value, f.qualifiers, f.category, f.kind, f.form, f.sensitivity,"
+            " f.confidence, f.evidence_level, f.origin_trust, f.volatility, f.valid_from, f.valid_to,"
+            f" f.recorded_from, f.last_reinforced_at, {_scores(question)}"
+            " FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
+            f" {_vector_join(question, 'fact')}"
+            f" WHERE t.fact_id = ANY(%(ids)s) AND {condition}",
+            {**visible.parameters(), **question.parameters(), "ids": list(ids)},
+        )
+        return [FactRow(*row) for row in cursor.fetchall()]
+
+
+def fetch_passages(
+    ids: Sequence[uuid.UUID], question: Question, visible: Visibility, *, known_at: datetime | None
+) -> list[PassageRow]:
+    """Return the passages of ``ids`` that the reader may still see, with both scores for each of them.
+
+    ``known_at`` leaves out what was recorded later.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, p.occurred_at, e.kind,"
+            f" e.origin_trust, {_scores(question)}"
+            " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
+            f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
+            f" WHERE t.passage_id = ANY(%(ids)s) AND {visible.current('t')}"
+            " AND (%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s)",
+            {**visible.parameters(), **question.parameters(), "ids": list(ids), "known_at": known_at},
+        )
+        return [PassageRow(*row) for row in cursor.fetchall()]
+
+
+def sources(account_id: uuid.UUID, fact_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
+    """Return the events in evidence of each fact."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT fact_id, array_agg(event_id ORDER BY event_id) FROM facts_evidence"
+            " WHERE account_id = %s AND fact_id = ANY(%s) GROUP BY fact_id",
+            [account_id, list(fact_ids)],
+        )
+        return {fact_id: tuple(events) for fact_id, events in cursor.fetchall()}
+
+
+def anything_stored(visible: Visibility) -> bool:
+    """Tell whether the reader may currently see any fact or passage of these scopes at all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT FROM facts_facttext t WHERE {visible.current('t')})"
+            f" OR EXISTS (SELECT FROM facts_passagetext t WHERE {visible.current('t')})",
+            visible.parameters(),
+        )
+        return cursor.fetchone()[0]
+
+
+def _condition(visible: Visibility, table: str, key: str, among: Sequence[uuid.UUID] | None) -> str:
+    if among is None:
+        return visible.current(table)
+    return f"{visible.allowed(table)} AND {table}.{key} = ANY(%(among)s)"
+
+
+def _scores(question: Question) -> str:
+    similarity = "1 - (v.h <=> %(vector)s::halfvec)" if question.vector else "NULL::float8"
+    return f"{similarity}, ts_rank_cd(t.tsv, %(all)s::tsquery)"
+
+
+def _vector_join(question: Question, unit: str) -> str:
+    if not question.vector:
+        return ""
+    return f"LEFT JOIN facts_{unit}vector v ON v.{unit}_id = t.{unit}_id AND v.space_id = %(space)s"
+
+
+def _ids(statement: str, parameters: dict[str, Any]) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,437 @@
+"""Assembling context: from a question to a packet within its budget, and the trace that explains it.
+
+One connection, one transaction: what is served is what the reader may see in it, and its trace commits with
+it. The vector of the question is made before the transaction is opened.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+
+from django.conf import settings
+from django.db import OperationalError, connection
+from psycopg.errors import QueryCanceled
+
+from facts import embedding
+from facts.audience import Reader
+from facts.clock import now
+from facts.errors import DomainError
+from facts.ids import new_id
+from facts.models import IndexedUnit, Scope, Subject
+from facts.tenancy import account_transaction, get_subject, normalise_path, resolve_identity
+from governance import access
+from governance.access import Principal
+from retrieval import candidates, common_lexemes, lexical, serving, traces
+from retrieval.candidates import Question
+from retrieval.embedders import registry
+from retrieval.embedders.base import EmbeddingUnavailable, Vector, identity_key
+from retrieval.models import Trace, TraceKind
+from retrieval.packet import EmptyReason, Packet, PacketStatus
+from retrieval.packing import Budget
+from retrieval.profiles import CONTEXT, RANKER_VERSION, ContextProfile
+from retrieval.reasons import MEANING, Action, Reason
+from retrieval.traces import Decision
+from retrieval.visibility import Visibility
+
+#: Longest question that is read; a longer one is refused.
+MAX_QUERY = 8_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """What a caller asks for.
+
+    ``exact``: only the scope itself, and in it only the subject's facts; otherwise the scope and its
+    ancestors, and the subject only says on whose behalf is read. ``budget`` is in tokens or characters,
+    whatever ``budget_unit`` says. ``as_of`` is the instant the question is about, ``known_at`` the instant
+    of which the knowledge is asked.
+    """
+
+    scope_path: str
+    exact: bool
+    subject_key: str = ""
+    subject_alias: tuple[str, str] | None = None
+    peer_key: str = ""
+    query: str = ""
+    purpose: str = ""
+    budget: int = 900
+    budget_unit: str = "tokens"
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget < 1:
+            raise DomainError("A budget is a positive whole number.", code="budget_exceeded", field="budget_tokens")
+        if len(self.query) > MAX_QUERY:
+            raise DomainError(f"A query has at most {MAX_QUERY:,} characters.", code="query_too_long", field="query")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextAnswer:
+    """The packet, what it costs, and how it came about."""
+
+    packet: Packet
+    token_count: int
+    trace_id: uuid.UUID
+    profile: str
+    ranker: str
+    reader_posture: str
+    strategies: dict[str, str]
+    fast_fallback: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a call reads, about whom and as whom, as far as the caller's credential reaches."""
+
+    path: str
+    scopes: Sequence[Scope]
+    subject: Subject | None
+    reader: Reader
+    visible: Visibility
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a call has done so far; becomes its trace."""
+
+    started: float = field(default_factory=perf_counter)
+    lap_started: float = field(default_factory=perf_counter)
+    timings: dict[str, float] = field(default_factory=dict)
+    strategies: dict[str, str] = field(default_factory=dict)
+    embedder: str = ""
+
+    def lap(self, stage: str) -> None:
+        """Note the milliseconds since the last stage ended."""
+        moment = perf_counter()
+        self.timings[stage] = round((moment - self.lap_started) * 1000, 2)
+        self.lap_started = moment
+
+    @property
+    def milliseconds(self) -> float:
+        """Time since the call began."""
+        return round((perf_counter() - self.started) * 1000, 2)
+
+
+def assemble(*, principal: Principal, request: ContextRequest, profile: ContextProfile = CONTEXT) -> ContextAnswer:
+    """Return what the caller may know for its question.
+
+    Raises ``DomainError`` for what the caller may not ask. A failing or slow embedder, or a search that
+    passes the deadline, degrades the packet and says so; when even the text search fails, the packet's
+    status is ``failed``.
+    """
+    progress = Progress()
+    moment = now()
+    vector = _embed(principal.account_id, request.query, progress) if request.query.strip() else None
+    while True:
+        try:
+            with account_transaction(principal.account_id):
+                _bound_statements()
+                return _answer(principal, request, profile, vector, moment, progress)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
+                raise
+            vector = None
+
+
+def _drop_one(progress: Progress) -> bool:
+    """Drop the next strategy after a search passed its deadline, the vectors first; false when none is left."""
+    for strategy in ("semantic", "lexical"):
+        if not progress.strategies.get(strategy, "").startswith("dropped"):
+            progress.strategies[strategy] = "dropped: timeout"
+            return True
+    return False
+
+
+def _embed(account_id: uuid.UUID, query: str, progress: Progress) -> Vector | None:
+    """Return the question's vector, or ``None`` with the reason in the strategy's outcome."""
+    embedder = registry.configured()
+    if embedder is None:
+        progress.strategies["semantic"] = "dropped: disabled"
+        return None
+    progress.embedder = identity_key(embedder.identity)
+    try:
+        vector = registry.embed_query(account_id=account_id, text=query, seconds=settings.CONTEXT_DEADLINE_MS / 1000)
+    except EmbeddingUnavailable:
+        progress.strategies["semantic"] = "dropped: provider_error"
+        return None
+    finally:
+        progress.lap("embed")
+    return vector
+
+
+def _bound_statements() -> None:
+    """Bound each statement by the deadline; losing the last traces in a crash is worth not waiting for the disk."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'off', true), set_config('statement_timeout', %s, true)",
+            [str(settings.CONTEXT_DEADLINE_MS)],
+        )
+
+
+def _answer(
+    principal: Principal,
+    request: ContextRequest,
+    profile: ContextProfile,
+    vector: Vector | None,
+    moment: datetime,
+    progress: Progress,
+) -> ContextAnswer:
+    place = _resolve(principal, request, moment)
+    progress.lap("resolve")
+    budget = Budget(limit=request.budget, unit=request.budget_unit)
+    if not request.query.strip():
+        draft = _standing(place, profile, budget, progress)
+    elif progress.strategies.get("lexical") == "dropped: timeout":
+        draft = serving.Draft()
+    else:
+        draft = _recall(place, request, profile, budget, vector, progress)
+    packet = _packet(draft, place, request, progress)
+    trace = _trace(principal, request, profile, place, packet, draft, moment, progress)
+    traces.write(trace)
+    return ContextAnswer(
+        packet=packet,
+        token_count=trace.tokens,
+        trace_id=trace.id,
+        profile=profile.label,
+        ranker=RANKER_VERSION,
+        reader_posture=place.reader.posture.value,
+        strategies=progress.strategies,
+        fast_fallback=not request.query.strip(),
+    )
+
+
+def _resolve(principal: Principal, request: ContextRequest, moment: datetime) -> Place:
+    """Return where and as whom the call reads; raises ``DomainError`` for what the caller may not ask."""
+    access.require_right(principal, access.Right.READ)
+    scopes = access.readable_scopes(principal, request.scope_path, exact=request.exact)
+    if request.subject_alias:
+        platform, value = request.subject_alias
+        subject = resolve_identity(principal.account_id, platform=platform, value=value)
+    else:
+        subject = get_subject(principal.account_id, key=request.subject_key) if request.subject_key else None
+    reader = access.resolve_reader(principal, peer_key=request.peer_key, subject=subject)
+    named_but_unknown = request.exact and request.subject_key != "" and subject is None
+    return Place(
+        path=normalise_path(request.scope_path),
+        scopes=scopes,
+        subject=subject,
+        reader=reader,
+        visible=Visibility(
+            account_id=principal.account_id,
+            scope_ids=() if named_but_unknown else tuple(scope.id for scope in scopes),
+            subject_id=subject.id if request.exact and subject else None,
+            reader=reader,
+            at=request.as_of or request.known_at or moment,
+            now=moment,
+        ),
+    )
+
+
+def _standing(place: Place, profile: ContextProfile, budget: Budget, progress: Progress) -> serving.Draft:
+    """Serve the most salient current facts: nothing was asked."""
+    question = Question(lexemes=())
+    ids = candidates.salient(place.visible, limit=profile.top)
+    rows = {row.id: row for row in candidates.fetch_facts(ids, question, place.visible, current=True)}
+    progress.strategies["salience_recency"] = "contributed" if rows else "empty"
+    progress.lap("facts")
+    ordered = [rows[fact_id] for fact_id in ids if fact_id in rows]
+    draft = serving.serve_unscored(ordered, place.visible, budget=budget, reason=Reason.STANDING_CONTEXT)
+    progress.lap("pack")
+    return draft
+
+
+def _recall(
+    place: Place,
+    request: ContextRequest,
+    profile: ContextProfile,
+    budget: Budget,
+    vector: Vector | None,
+    progress: Progress,
+) -> serving.Draft:
+    """Search facts and passages, then pack: facts, facts about names in them, passages, facts that still fit."""
+    visible = place.visible
+    lexemes, common = common_lexemes.analyse(
+        lexical.searchable(request.query),
+        account_id=visible.account_id,
+        scope_ids=visible.scope_ids,
+        subject_id=visible.subject_id,
+    )
+    question = _question(lexemes[: lexical.MAX_LEXEMES], vector)
+    progress.lap("lexemes")
+    past = visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
+    found, near_facts = _search(IndexedUnit.FACT, question, visible, profile, common, progress, among=past)
+    facts = candidates.fetch_facts(found, question, visible, current=past is None)
+    progress.lap("facts_fetch")
+    heard, near_passages = _search(IndexedUnit.PASSAGE, question, visible, profile, common, progress)
+    passages = candidates.fetch_passages(heard, question, visible, known_at=request.known_at) if heard else []
+    progress.lap("passages_fetch")
+    draft = serving.serve(
+        facts=facts,
+        passages=passages,
+        visible=visible,
+        query=request.query,
+        question=question,
+        profile=profile,
+        budget=budget,
+        expand=past is None,
+    )
+    for unit, ids in ((IndexedUnit.FACT, near_facts), (IndexedUnit.PASSAGE, near_passages)):
+        draft.decisions += [Decision(unit=unit, id=row_id, reason=Reason.BEYOND_CANDIDATE_LIMIT) for row_id in ids]
+    progress.lap("pack")
+    return draft
+
+
+def _question(lexemes: Sequence[str], vector: Vector | None) -> Question:
+    embedder = registry.configured()
+    if vector is None or embedder is None:
+        return Question(lexemes=tuple(lexemes))
+    return Question(
+        lexemes=tuple(lexemes),
+        vector=candidates.vector_literal(vector),
+        space=embedding.space_id(embedder.identity),
+    )
+
+
+def _search(
+    unit: IndexedUnit,
+    question: Question,
+    visible: Visibility,
+    profile: ContextProfile,
+    common: dict[str, common_lexemes.Commonness],
+    progress: Progress,
+    *,
+    among: Sequence[uuid.UUID] | None = None,
+) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
+    """Return the ids to score, and those that just missed it; notes the outcome of both strategies."""
+    limit = profile.top + profile.near_misses
+    by_vector: list[uuid.UUID] = []
+    if question.vector:
+        by_vector = candidates.nearest(unit, question, visible, limit=limit, among=among)
+        _note(progress, "semantic", by_vector)
+        progress.lap(f"{unit}s_vector")
+    by_text: list[uuid.UUID] = []
+    if question.lexemes:
+        counted = common[unit]
+        match = lexical.rarer(question.lexemes, counts=counted.counts, rows=counted.rows)
+        by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
+        progress.lap(f"{unit}s_text")
+    _note(progress, "lexical", by_text)
+    scored = list(dict.fromkeys([*by_vector[: profile.top], *by_text[: profile.top]]))
+    known = set(scored)
+    near = [row_id for row_id in dict.fromkeys([*by_vector, *by_text]) if row_id not in known]
+    return scored, near
+
+
+def _note(progress: Progress, strategy: str, found: Sequence[uuid.UUID]) -> None:
+    """Note that a strategy contributed, or (unless it did for another unit) that it found nothing."""
+    if found or strategy not in progress.strategies:
+        progress.strategies[strategy] = "contributed" if found else "empty"
+
+
+def _packet(draft: serving.Draft, place: Place, request: ContextRequest, progress: Progress) -> Packet:
+    """Return the packet with its warnings and status."""
+    failed = progress.strategies.get("lexical") == "dropped: timeout"
+    warnings = list(_warnings(draft.decisions, progress))
+    packet = Packet(
+        facts=serving.facts(draft.facts, place.visible, scopes=place.scopes, subject=place.subject),
+        passages=serving.passages(draft.passages),
+        warnings=warnings,
+        status=PacketStatus.DEGRADED if warnings else PacketStatus.OK,
+    )
+    if not request.purpose:
+        warnings.append("missing_purpose: say what the answer is for")
+    if failed:
+        packet.status, packet.empty_reason = PacketStatus.FAILED, EmptyReason.RETRIEVAL_FAILED
+    elif not packet.facts and not packet.passages:
+        packet.empty_reason = _empty_reason(draft.decisions, place)
+    progress.lap("serve")
+    return packet
+
+
+def _warnings(decisions: Sequence[Decision], progress: Progress) -> Iterable[str]:
+    """Yield what the reader must know about what is missing."""
+    conflicts = _count_facts(decisions, Reason.CONFLICT_OPEN)
+    if conflicts:
+        yield f"open_conflict: {conflicts} fact(s) hidden pending conflict resolution"
+    expired = _count_facts(decisions, Reason.VOLATILITY_EXPIRED)
+    if expired:
+        yield f"volatility_expired: {expired} fact(s) withheld, not confirmed for too long"
+    dropped = sorted(
+        f"{strategy} ({outcome.removeprefix('dropped: ')})"
+        for strategy, outcome in progress.strategies.items()
+        if outcome.startswith("dropped")
+    )
+    if dropped:
+        yield f"degraded_retrieval: without {', '.join(dropped)}"
+
+
+def _count_facts(decisions: Iterable[Decision], reason: Reason) -> int:
+    return sum(decision.unit is IndexedUnit.FACT and decision.reason is reason for decision in decisions)
+
+
+def _empty_reason(decisions: Sequence[Decision], place: Place) -> EmptyReason:
+    """Return why nothing is served, by the strongest of what happened to the candidates."""
+    reasons = {decision.reason for decision in decisions}
+    if Reason.OVER_BUDGET in reasons:
+        return EmptyReason.OVER_BUDGET
+    if Reason.BELOW_RELEVANCE_FLOOR in reasons:
+        return EmptyReason.NO_RELEVANT_MEMORY
+    if reasons:
+        return EmptyReason.WITHHELD
+    stored = bool(place.visible.scope_ids) and candidates.anything_stored(place.visible)
+    return EmptyReason.NO_RELEVANT_MEMORY if stored else EmptyReason.NO_MEMORY
+
+
+def _trace(
+    principal: Principal,
+    request: ContextRequest,
+    profile: ContextProfile,
+    place: Place,
+    packet: Packet,
+    draft: serving.Draft,
+    moment: datetime,
+    progress: Progress,
+) -> Trace:
+    """Return the unsaved trace of the call."""
+    nearest_scope = next((scope for scope in place.scopes if scope.path == place.path), None)
+    return Trace(
+        id=new_id(),
+        account_id=principal.account_id,
+        kind=TraceKind.CONTEXT,
+        scope_id=nearest_scope.id if nearest_scope else None,
+        scope_path=place.path,
+        subject_id=place.subject.id if place.subject else None,
+        subject_key=place.subject.key if place.subject else request.subject_key[:200],
+        reader_posture=place.reader.posture.value,
+        reader_id=place.reader.subject_id,
+        credential_id=principal.pk,
+        credential_name=principal.name[:200],
+        query=request.query,
+        purpose=request.purpose,
+        budget=request.budget,
+        budget_unit=request.budget_unit,
+        question_time=place.visible.at,
+        as_of=request.as_of,
+        known_at=request.known_at,
+        profile=profile.label,
+        ranker=RANKER_VERSION,
+        embedder=progress.embedder,
+        strategies=progress.strategies,
+        timings=progress.timings,
+        decisions=[decision.packed() for decision in draft.decisions],
+        considered=len(draft.decisions),
+        facts_served=len(packet.facts),
+        passages_served=len(packet.passages),
+        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in draft.decisions),
+        tokens=draft.tokens,
+        status=packet.status.value,
+        empty_reason=packet.empty_reason.value if packet.empty_reason else "",
+        warnings=packet.warnings,
+        duration_ms=progress.milliseconds,
+        created_at=moment,
+    )

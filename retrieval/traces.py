@@ -1,0 +1,94 @@
+"""Writing a trace, and reading its packed decisions."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.db.models import JSONField
+
+from facts.models import IndexedUnit
+from retrieval.models import Trace
+from retrieval.reasons import MEANING, Reason
+
+#: The order of the values in a packed decision. A trace holds one or two hundred of them.
+FIELDS = (
+    "unit",
+    "id",
+    "reason",
+    "revision",
+    "rank",
+    "similarity",
+    "text_rank",
+    "recency",
+    "fusion_score",
+    "tokens",
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Decision:
+    """What happened to one thing considered.
+
+    ``rank`` counts from 1 in the fused order of its unit. Scores are the strategies' own; those that were not
+    computed are ``None``, as is the revision of what was only seen by its id.
+    """
+
+    unit: IndexedUnit
+    id: uuid.UUID
+    reason: Reason
+    revision: int | None = None
+    rank: int | None = None
+    similarity: float | None = None
+    text_rank: float | None = None
+    recency: float | None = None
+    fusion_score: float | None = None
+    tokens: int | None = None
+
+    def packed(self) -> list[Any]:
+        """Return the stored form: the values of ``FIELDS``, scores to four digits."""
+        return [
+            self.unit.value,
+            str(self.id),
+            self.reason.value,
+            self.revision,
+            self.rank,
+            _four(self.similarity),
+            _four(self.text_rank),
+            _four(self.recency),
+            _four(self.fusion_score),
+            self.tokens,
+        ]
+
+
+def write(trace: Trace) -> None:
+    """Insert ``trace`` in the running transaction; its JSON is written by the fast encoder."""
+    columns = Trace._meta.concrete_fields
+    values = [getattr(trace, column.attname) for column in columns]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {Trace._meta.db_table} ({', '.join(column.column for column in columns)})"
+            f" VALUES ({', '.join(['%s'] * len(columns))})",
+            [
+                orjson.dumps(value).decode() if isinstance(column, JSONField) else value
+                for column, value in zip(columns, values, strict=True)
+            ],
+        )
+
+
+def unpack(decisions: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return packed decisions as objects, each with its action and the sentence that explains its reason."""
+    unpacked = []
+    for packed in decisions:
+        decision = dict(zip(FIELDS, packed, strict=True))
+        action, sentence = MEANING[Reason(decision["reason"])]
+        unpacked.append({**decision, "action": action.value, "meaning": sentence})
+    return unpacked
+
+
+def _four(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)

@@ -1,0 +1,112 @@
+"""What a read may see, as conditions that hold inside its queries, before anything is ranked."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from django.db import connection
+
+from facts.audience import Posture, Reader, visible_codes
+from facts.vocabulary import Status
+
+#: Bound on the facts that a read of the past ranks.
+HISTORY_LIMIT = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visibility:
+    """The scopes, subject, reader and instants of one read.
+
+    ``scope_ids`` are those the caller may read, possibly none. ``subject_id`` narrows to one subject.
+    ``at`` is the question's time, against which validity is checked; ``now`` the present, against which
+    expiry is.
+    """
+
+    account_id: uuid.UUID
+    scope_ids: tuple[uuid.UUID, ...]
+    subject_id: uuid.UUID | None
+    reader: Reader
+    at: datetime
+    now: datetime
+
+    def current(self, table: str) -> str:
+        """Return the condition on the rows of an index table; all of it can be checked inside the index."""
+        return f"{self.allowed(table)} AND {table}.active AND {_WINDOW.format(t=table)}"
+
+    def allowed(self, table: str) -> str:
+        """Return the condition without the test of being current: for rows chosen by their history."""
+        return f"{self._place(table)} AND {self._audience(table)}"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the conditions refer to."""
+        general, own = _masks(self.reader.posture, self.reader.restricted)
+        return {
+            "account": self.account_id,
+            "scope": self.scope_ids[0] if self.scope_ids else None,
+            "scopes": list(self.scope_ids),
+            "subject": self.subject_id,
+            "reader": self.reader.subject_id,
+            "general": general,
+            "own": own,
+            "at": self.at,
+            "now": self.now,
+        }
+
+    def _place(self, table: str) -> str:
+        scope = f"{table}.scope_id = %(scope)s" if len(self.scope_ids) == 1 else f"{table}.scope_id = ANY(%(scopes)s)"
+        subject = f" AND {table}.subject_id = %(subject)s" if self.subject_id else ""
+        return f"{table}.account_id = %(account)s AND {scope}{subject}"
+
+    def _audience(self, table: str) -> str:
+        """Return the audience rule: a code is visible when its bit is set in the reader's mask."""
+        general = f"(%(general)s::bigint >> {table}.audience) & 1 = 1"
+        if self.reader.subject_id is None:
+            return general
+        own = f"{table}.subject_id = %(reader)s AND (%(own)s::bigint >> {table}.audience) & 1 = 1"
+        return f"({general} OR ({own}))"
+
+    def past_facts(self, *, known_at: datetime | None) -> list[uuid.UUID]:
+        """Return the facts that held at ``at``, as believed now or, with ``known_at``, as believed then.
+
+        A believed fact is one that was active, or has ended since. History is read under today's
+        permissions: what is forgotten or withdrawn today, or not for this reader today, stays hidden.
+        """
+        believed = _BELIEVED_THEN if known_at else _BELIEVED_NOW
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT t.fact_id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id {believed}"
+                f" AND {self.allowed('t')} ORDER BY t.fact_id LIMIT {HISTORY_LIMIT}",
+                {
+                    **self.parameters(),
+                    "known_at": known_at,
+                    "ended": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED],
+                    "gone": [Status.DISABLED, Status.REDACTED, Status.RETRACTED, Status.DELETED],
+                },
+            )
+            return [row[0] for row in cursor.fetchall()]
+
+
+_WINDOW = (
+    "({t}.expires_at IS NULL OR {t}.expires_at > %(now)s)"
+    " AND ({t}.valid_to IS NULL OR {t}.valid_to > %(at)s)"
+    " AND ({t}.valid_from IS NULL OR {t}.valid_from <= %(at)s)"
+)
+_HELD = "({t}.valid_to IS NULL OR {t}.valid_to > %(at)s) AND ({t}.valid_from IS NULL OR {t}.valid_from <= %(at)s)"
+_BELIEVED_NOW = f"WHERE f.status = ANY(%(ended)s) AND {_HELD.format(t='f')}"
+_BELIEVED_THEN = (
+    "JOIN facts_factrevision r ON r.account_id = f.account_id AND r.fact_id = f.id"
+    " AND r.recorded_from <= %(known_at)s AND (r.recorded_to IS NULL OR r.recorded_to > %(known_at)s)"
+    f" WHERE r.status = ANY(%(ended)s) AND NOT f.status = ANY(%(gone)s) AND {_HELD.format(t='r')}"
+)
+
+
+@lru_cache
+def _masks(posture: Posture, restricted: bool) -> tuple[int, int]:
+    """Return the reader's audience codes about anybody and about itself, each as the bits of one integer."""
+    somebody = uuid.UUID(int=0) if posture is Posture.PEER else None
+    codes = visible_codes(Reader(posture=posture, subject_id=somebody, restricted=restricted))
+    return sum(1 << code for code in codes.general), sum(1 << code for code in codes.own)
