@@ -11,6 +11,7 @@ import logging
 import traceback
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 #: The id of the request that this thread serves; empty outside of one.
@@ -40,13 +41,31 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
+class AddressFilter(logging.Filter):
+    """Keeps addresses, which may hold names, out of what Django says of requests.
+
+    Its messages end with the path; the pattern that the path matched is put in its place.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the record; drop what only repeats a 503 of our own making."""
+        if getattr(record, "status_code", None) == HTTPStatus.SERVICE_UNAVAILABLE and not record.exc_info:
+            return False
+        request = getattr(record, "request", None)
+        if request is not None and isinstance(record.args, tuple) and record.args:
+            match = getattr(request, "resolver_match", None)
+            record.args = (*record.args[:-1], match.route if match else "no such address")
+        return True
+
+
 def configuration(level: str) -> dict[str, Any]:
     """Return the `dictConfig` for Django, the worker and gunicorn; `level` is the least that is written."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "memory_site.logs.JsonFormatter"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "filters": {"addresses": {"()": "memory_site.logs.AddressFilter"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["addresses"]}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Otherwise both bring handlers of their own, or write a line for every task.
@@ -54,6 +73,8 @@ def configuration(level: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "level": level, "propagate": True},
             "django-q": {"handlers": [], "level": "WARNING", "propagate": True},
             "gunicorn.error": {"handlers": [], "level": "WARNING", "propagate": True},
+            # It warns of every HEAD request: Django leaves dropping the body to the server.
+            "gunicorn.http.wsgi": {"handlers": [], "level": "ERROR", "propagate": True},
             "gunicorn.access": {"handlers": [], "level": "WARNING", "propagate": True},
         },
     }

@@ -1,0 +1,71 @@
+"""Runs every admin request of a signed-in person inside a transaction of their account.
+
+Without it row-level security shows them nothing. The transaction spans the view and the rendering of its template, and
+is rolled back when either fails.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from facts.models import Account, Membership
+from facts.tenancy import enter_account
+from governance import access
+
+#: Session key of the slug of the account that a person of several chose; sessions of the API read it too.
+ACCOUNT_IN_SESSION = "account"
+
+
+class AccountMiddleware:
+    """Sets ``request.principal`` (``None`` without a membership) and ``request.accounts`` for the admin's pages."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        """Wrap the next handler."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Handle one request; those outside the admin, and of strangers, pass untouched."""
+        request.principal, request.accounts = None, []
+        if not request.path.startswith(reverse("admin:index")) or not request.user.is_authenticated:
+            return self.get_response(request)
+        with transaction.atomic():
+            request.accounts = accounts_of(request.user.pk)
+            chosen = choose(request.accounts, request.session.get(ACCOUNT_IN_SESSION))
+            if chosen is not None:
+                enter_account(chosen.id)
+                membership = Membership.objects.select_related("user").get(
+                    account_id=chosen.id, user_id=request.user.pk
+                )
+                request.account = chosen
+                request.principal = access.person(membership)
+            response = self.get_response(request)
+            if response.status_code >= 500:
+                transaction.set_rollback(True)
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
+        """Undo what a failed view wrote, whatever answer the failure becomes."""
+        if request.principal is not None:
+            transaction.set_rollback(True)
+
+
+def accounts_of(user_id: uuid.UUID) -> list[Account]:
+    """Return the accounts that a user belongs to, the one joined first in front. Runs inside a transaction."""
+    with connection.cursor() as cursor:
+        # The account is not known yet: the look-up policy lets exactly this user's memberships be read.
+        cursor.execute("SELECT set_config('app.user', %s, true)", [str(user_id)])
+    memberships = list(Membership.objects.filter(user_id=user_id).select_related("account").order_by("id"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('app.user', '', true)")
+    return [membership.account for membership in memberships]
+
+
+def choose(accounts: list[Account], key: str | None) -> Account | None:
+    """Return the account that the session names, or the first one; ``None`` when there is none."""
+    named = [account for account in accounts if account.key == key]
+    return next(iter(named or accounts), None)
