@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 KEY_BYTES = 48  # 64 characters; Django warns below 50
@@ -12,18 +14,16 @@ KEY_BYTES = 48  # 64 characters; Django warns below 50
 def load_or_create(path: Path) -> str:
     """Return the key kept in `path`, making it when there is none; only its owner may read the file.
 
-    The key is written aside and linked into place, so that processes starting at once agree on one.
+    The key is written aside and linked into place, so that those who start at once agree on one.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(KEY_BYTES))
+        descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
         try:
-            path.hardlink_to(fresh)
-        except FileExistsError:
-            pass
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(KEY_BYTES))
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(fresh)
         finally:
-            fresh.unlink()
+            Path(fresh).unlink()
     return path.read_text().strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
@@ -10,6 +11,7 @@ from memory_site import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("favicon.ico", RedirectView.as_view(url=static("memory_site/icon.svg"))),
     path("health", health.health, name="health"),
     path("ready", health.ready, name="ready"),
     path("admin/", admin.site.urls),
