@@ -204,6 +204,20 @@ TABLE: tuple[Setting, ...] = (
         "Retrieval",
     ),
     Setting(
+        "SERVE_STALE_FACTS",
+        switch,
+        False,
+        "Serve quickly changing facts past their horizon, marked `stale`, instead of withholding them.",
+        "Reading",
+    ),
+    Setting(
+        "CONTEXT_DEADLINE_MS",
+        integer,
+        300,
+        "Milliseconds that one search of a context call may take before it is dropped and reported.",
+        "Reading",
+    ),
+    Setting(
         "CONTEXT_BATCH_SIZE",
         integer,
         20,
