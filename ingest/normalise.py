@@ -25,9 +25,7 @@ CONTROLS_REPLACED = "control_characters_replaced"
 MAX_DEPTH = 32
 
 #: Roles in which a machine speaks: kept, never evidence.
-MACHINE_ROLES = frozenset(
-    {"agent", "ai", "assistant", "bot", "developer", "function", "model", "system", "tool"}
-)
+MACHINE_ROLES = frozenset({"agent", "ai", "assistant", "bot", "developer", "function", "model", "system", "tool"})
 #: The role of what is no speech at all, such as a record of another system.
 DATA_ROLE = "data"
 

@@ -6,7 +6,8 @@ Understood are the fields of Haki's clients and our own words for the same thing
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -28,6 +29,7 @@ MAX_URLS = 50
 FUTURE_SLACK = timedelta(days=1)
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
+_SCOPE_NAMES = ("project_id", "scope", "scope_path")
 #: What senders call the kinds of subjects. Anything else is taken for a person: the most guarded reading.
 _SUBJECT_KINDS = {
     "agent": SubjectKind.AGENT,
@@ -99,25 +101,31 @@ def read_batch(body: Mapping[str, Any], *, at: datetime) -> tuple[list[Observati
     if len(events) > MAX_EVENTS:
         raise DomainError(f"A batch has at most {MAX_EVENTS} events.", code="batch_too_large", field="events")
     batch_key = _text(body, "idempotency_key", limit=MAX_KEY, code="key_too_long")
-    return [_read_at(position, event, at=at) for position, event in enumerate(events)], batch_key
+    observations = []
+    for position, event in enumerate(events):
+        with fault_in(position):
+            observations.append(read_observation(event, at=at))
+    return observations, batch_key
 
 
-def _read_at(position: int, event: Any, *, at: datetime) -> Observation:
-    """Read one event; a fault in it names its position."""
+@contextmanager
+def fault_in(position: int) -> Iterator[None]:
+    """Make a ``DomainError`` raised inside name the event it is about, counted from 0."""
     try:
-        if not isinstance(event, Mapping):
-            raise DomainError("An event is an object.")
-        return read_observation(event, at=at)
+        yield
     except DomainError as error:
-        where = f"events.{position}" + (f".{error.field}" if error.field else "")
-        raise DomainError(error.message, code=error.code, field=where, status=error.status) from None
+        error.field = f"events.{position}" + (f".{error.field}" if error.field else "")
+        raise
 
 
 def read_observation(event: Mapping[str, Any], *, at: datetime) -> Observation:
     """Return one event of a request; raises as :func:`read_batch`, with the field's own name."""
+    if not isinstance(event, Mapping):
+        raise DomainError("An event is an object.")
     payload, notes = _payload(event)
     named = {meaning: _identifier(event, meaning) for meaning in ("subject", "reader", "thread")}
-    call_scope = fields.call_scope(event, required=False)
+    scopes = {name: _text(event, name, limit=fields.SCOPE_LENGTH) for name in _SCOPE_NAMES}
+    call_scope = fields.call_scope(scopes, required=False)
     actor = _text(event, "actor_type", limit=MAX_NAME).casefold()
     channel = event.get("channel") if isinstance(event.get("channel"), Mapping) else {}
     return Observation(
@@ -195,7 +203,8 @@ def _identifier(event: Mapping[str, Any], meaning: str) -> str:
     said = fields.named(event, meaning)
     if said is None:
         return ""
-    name = next(alias.name for alias in fields.ALIASES if alias.means == meaning and event.get(alias.name))
+    names = [alias.name for alias in fields.ALIASES if alias.means == meaning]
+    name = next(name for name in names if event.get(name) not in (None, ""))
     limit = MAX_NAME if meaning == "thread" else fields.IDENTIFIER_LENGTH
     return _text(event, name, limit=limit)
 

@@ -1,0 +1,79 @@
+"""The waiting line: what is left to process, in the order in which it was said.
+
+Every event has its own job, so that one that cannot be processed holds up nobody. A delivery of any job is a turn to
+work on its subject's line, and always serves the front: candidates of a subject are taken in event-time order although
+the queue knows no order.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet
+
+from facts import jobs
+from facts.clock import now
+from facts.models import Event, Job
+from facts.models.records import JobStatus
+from ingest.models import EventOutcome, OutcomeResult
+
+PROCESS = "ingest.process"
+#: Names how events are processed; another recipe may process the same events again.
+RECIPE = "extract-1"
+
+
+def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]:
+    """Queue new events, in the caller's transaction; returns each event's job."""
+    queued = {
+        event.id: jobs.submit(account_id, kind=PROCESS, input_key=str(event.id), recipe=RECIPE) for event in events
+    }
+    EventOutcome.objects.bulk_create(
+        EventOutcome(
+            account_id=account_id,
+            event=event,
+            recipe=RECIPE,
+            job=queued[event.id],
+            scope_id=event.scope_id,
+            subject_id=event.subject_id,
+            occurred_at=event.occurred_at,
+        )
+        for event in events
+    )
+    return queued
+
+
+def pending(
+    account_id: uuid.UUID, *, scope_id: uuid.UUID | None = None, subject_id: uuid.UUID | None = None
+) -> QuerySet[EventOutcome]:
+    """Return what waits in the account, in one scope, or for one subject, in order."""
+    waiting = EventOutcome.objects.filter(account_id=account_id, result=OutcomeResult.PENDING)
+    if scope_id is not None:
+        waiting = waiting.filter(scope_id=scope_id)
+    if subject_id is not None:
+        waiting = waiting.filter(subject_id=subject_id)
+    return waiting.order_by("occurred_at", "event_id")
+
+
+def front(waiting: QuerySet[EventOutcome]) -> EventOutcome | None:
+    """Return the first of ``waiting`` that anybody may work on now."""
+    at = now()
+    free = Q(job__status=JobStatus.QUEUED, job__run_after__lte=at) | Q(
+        job__status=JobStatus.RUNNING, job__claimed_at__lt=at - jobs.CLAIM_LASTS
+    )
+    return waiting.filter(free).select_related("job").first()
+
+
+def is_overtaking(outcome: EventOutcome) -> bool:
+    """Tell whether an earlier event of the same line is being processed right now, in other hands."""
+    earlier = Q(occurred_at__lt=outcome.occurred_at) | Q(occurred_at=outcome.occurred_at, event_id__lt=outcome.event_id)
+    return (
+        pending(outcome.account_id, scope_id=outcome.scope_id, subject_id=outcome.subject_id)
+        .filter(earlier, job__status=JobStatus.RUNNING, job__claimed_at__gte=now() - jobs.CLAIM_LASTS)
+        .exists()
+    )
+
+
+def soon(waiting: QuerySet[EventOutcome]) -> QuerySet[EventOutcome]:
+    """Return those of ``waiting`` that are due or in somebody's hands; the others pause before another try."""
+    return waiting.filter(Q(job__status=JobStatus.RUNNING) | Q(job__status=JobStatus.QUEUED, job__run_after__lte=now()))

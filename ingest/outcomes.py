@@ -1,0 +1,134 @@
+"""What became of an event: writing it down, looking it up, and trying again what failed."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from facts import jobs
+from facts.audience import may_see
+from facts.clock import now
+from facts.errors import NotFound
+from facts.models import Event
+from facts.models.records import JobStatus
+from facts.vocabulary import Level, SubjectKind
+from governance.access import Principal, Right, Role, has_role, require_right, resolve_reader, role_at, within_limit
+from ingest import reasons
+from ingest.extraction import ExtractorIdentity
+from ingest.models import CandidateOutcome, CandidateResult, EventOutcome, OutcomeResult
+
+
+@dataclass(slots=True)
+class Tally:
+    """The candidates of one event, collected in the order in which they were read."""
+
+    rows: list[CandidateOutcome] = field(default_factory=list)
+
+    def add(
+        self, *, result: str, reason: str, statement: str = "", quote: str = "", fact_id: uuid.UUID | None = None
+    ) -> None:
+        """Note what became of one candidate; text is kept only where no fact holds it."""
+        self.rows.append(
+            CandidateOutcome(
+                ordinal=len(self.rows),
+                result=result,
+                reason=reason[:64],
+                statement="" if fact_id else statement,
+                quote="" if fact_id else quote,
+                fact_id=fact_id,
+            )
+        )
+
+    @property
+    def result(self) -> str:
+        """What the event as a whole came to."""
+        found = {row.result for row in self.rows}
+        if CandidateResult.FACT in found:
+            return OutcomeResult.FACTS
+        if CandidateResult.DUPLICATE in found:
+            return OutcomeResult.DUPLICATE
+        return OutcomeResult.REJECTED if found else OutcomeResult.NOTHING
+
+
+def record(outcome: EventOutcome, tally: Tally, *, identity: ExtractorIdentity, reason: str = "") -> None:
+    """Close an outcome with its candidates, in the caller's transaction."""
+    for row in tally.rows:
+        row.account_id, row.outcome_id = outcome.account_id, outcome.id
+    CandidateOutcome.objects.bulk_create(tally.rows)
+    outcome.result = tally.result
+    outcome.reason = reason if outcome.result == OutcomeResult.NOTHING else ""
+    outcome.counts = dict(Counter(str(row.result) for row in tally.rows))
+    outcome.provider, outcome.model = identity.provider, identity.model
+    outcome.prompt_version = identity.prompt_version
+    outcome.error_class, outcome.finished_at = "", now()
+    outcome.save()
+
+
+def record_failure(outcome: EventOutcome, *, error_class: str, given_up: bool) -> None:
+    """Note a failed try; ``given_up``: it was the last one, and only a person starts another."""
+    outcome.error_class = error_class[:128]
+    outcome.reason = reasons.EXTRACTION_FAILED
+    if given_up:
+        outcome.result, outcome.finished_at = OutcomeResult.FAILED, now()
+    outcome.save(update_fields=["error_class", "reason", "result", "finished_at"])
+
+
+def reopen(outcome: EventOutcome) -> None:
+    """Put a failed outcome back into the line, after its job was given fresh attempts."""
+    outcome.result, outcome.finished_at = OutcomeResult.PENDING, None
+    outcome.save(update_fields=["result", "finished_at"])
+
+
+def retry(account_id: uuid.UUID, event_id: uuid.UUID) -> EventOutcome:
+    """Try an event again that could not be processed. Raises ``NotFound`` (``event_not_failed``)."""
+    outcome = EventOutcome.objects.filter(
+        account_id=account_id, event_id=event_id, result=OutcomeResult.FAILED, job__status=JobStatus.DEAD
+    ).first()
+    if outcome is None or jobs.retry(account_id, outcome.job_id) is None:
+        raise NotFound("This event did not fail.", code="event_not_failed")
+    reopen(outcome)
+    return outcome
+
+
+def find(principal: Principal, event_id: uuid.UUID) -> tuple[Event, EventOutcome | None, Sequence[CandidateOutcome]]:
+    """Return an event that the caller may know of, its latest outcome and that one's candidates.
+
+    Raises ``Refused`` (``missing_right``) and ``NotFound`` (``event_not_found``).
+    """
+    require_right(principal, Right.READ)
+    event = (
+        Event.objects.select_related("scope", "subject", "speaker")
+        .filter(account_id=principal.account_id, pk=event_id)
+        .first()
+    )
+    if event is None or not _may_know(principal, event):
+        raise NotFound("There is no such event.", code="event_not_found")
+    outcome = EventOutcome.objects.filter(account_id=event.account_id, event=event).select_related("job").first()
+    if outcome is None:
+        return event, None, []
+    candidates = CandidateOutcome.objects.filter(account_id=event.account_id, outcome=outcome)
+    return event, outcome, list(candidates.select_related("fact").order_by("ordinal"))
+
+
+def _may_know(principal: Principal, event: Event) -> bool:
+    """Curators, whoever said it, and whoever the audience rule lets see the event itself."""
+    path = event.scope.path
+    if not within_limit(principal, path):
+        return False
+    if principal.is_person:
+        if role_at(principal, path) is None:
+            return False
+        if has_role(principal, path, Role.CURATOR) or principal.subject_id == event.speaker_id:
+            return True
+    reader = resolve_reader(principal, subject=event.subject)
+    return may_see(
+        posture=reader.posture,
+        own=reader.subject_id == event.subject_id,
+        restricted_granted=reader.restricted,
+        level=Level.PEER,
+        sensitivity=event.sensitivity,
+        about_scope=event.subject.kind == SubjectKind.SCOPE,
+        provisional=False,
+    )

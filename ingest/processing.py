@@ -1,0 +1,313 @@
+"""Processing events: read, then the model, then write. Safe to run twice, late, or killed in between.
+
+A claim is taken in one short transaction, the model works without any, and one guarded transaction writes the passages,
+the facts, the outcome and the end of the job. A claim that was lost meanwhile writes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from django.db import connection
+
+from facts import embedding, index, jobs
+from facts.actors import pipeline
+from facts.candidates import Candidate
+from facts.clock import now
+from facts.jobs import Claim
+from facts.locks import lock_subject
+from facts.models import Event, Passage, Subject
+from facts.models.records import JobStatus
+from facts.tenancy import account_transaction
+from facts.vocabulary import EvidenceLevel, OriginTrust
+from governance import placement
+from ingest import line, outcomes, passages, reading, reasons
+from ingest.extraction import ExtractionFailed, ExtractorIdentity
+from ingest.models import CandidateResult, EventOutcome, OutcomeResult
+from ingest.outcomes import Tally
+from ingest.reading import Loaded, LoadedTurn, Reading
+from ingest.subjects_of import fold, subject_of
+
+logger = logging.getLogger(__name__)
+
+#: How long a finished reading waits for an earlier event of its line that is in other hands. It then goes ahead:
+#: consolidation puts what arrives late where it belongs.
+PATIENCE_SECONDS = 20.0
+LOOK_SECONDS = 0.05
+#: Jobs looked at in one claim: the front may be lost to others a few times.
+_CLAIM_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drained:
+    """What a call to process achieved: events that were waiting and are done, and those that still wait."""
+
+    processed: int
+    pending: int
+
+
+def take_turn(account_id: uuid.UUID, job_id: uuid.UUID) -> None:
+    """Answer one delivery of a job: process the front of its subject's line, whichever event that is."""
+    with account_transaction(account_id):
+        outcome = EventOutcome.objects.filter(account_id=account_id, job_id=job_id).select_related("job").first()
+        if outcome is None:
+            return
+        if outcome.result == OutcomeResult.FAILED and outcome.job.status == JobStatus.QUEUED:
+            outcomes.reopen(outcome)
+    process_front(account_id, scope_id=outcome.scope_id, subject_id=outcome.subject_id)
+
+
+def drain(
+    account_id: uuid.UUID,
+    *,
+    seconds: float,
+    scope_id: uuid.UUID | None = None,
+    subject_id: uuid.UUID | None = None,
+) -> Drained:
+    """Process what waits, and wait for what others process, at most about ``seconds``.
+
+    Events that pause before another try are not waited for.
+    """
+    deadline = time.monotonic() + seconds
+    narrowed = {"scope_id": scope_id, "subject_id": subject_id}
+    with account_transaction(account_id):
+        wanted = list(line.soon(line.pending(account_id, **narrowed)).values_list("id", flat=True))
+    while time.monotonic() < deadline:
+        if process_front(account_id, **narrowed):
+            continue
+        with account_transaction(account_id):
+            if not line.soon(line.pending(account_id, **narrowed)).exists():
+                break
+        time.sleep(LOOK_SECONDS)
+    with account_transaction(account_id):
+        done = EventOutcome.objects.filter(account_id=account_id, id__in=wanted).exclude(result=OutcomeResult.PENDING)
+        return Drained(processed=done.count(), pending=line.pending(account_id, **narrowed).count())
+
+
+def process_front(
+    account_id: uuid.UUID, *, scope_id: uuid.UUID | None = None, subject_id: uuid.UUID | None = None
+) -> bool:
+    """Process the first waiting event of the account, the scope or the subject; ``False`` when nobody may now."""
+    with account_transaction(account_id):
+        taken = _claim_front(account_id, scope_id=scope_id, subject_id=subject_id)
+        if taken is None:
+            return False
+        claim, outcome = taken
+        loaded = reading.load(account_id, outcome.event_id)
+    _process(claim, outcome, loaded)
+    return True
+
+
+def _claim_front(
+    account_id: uuid.UUID, *, scope_id: uuid.UUID | None, subject_id: uuid.UUID | None
+) -> tuple[Claim, EventOutcome] | None:
+    """Claim the front of the line; events whose attempts are used up are closed on the way."""
+    for _ in range(_CLAIM_TRIES):
+        outcome = line.front(line.pending(account_id, scope_id=scope_id, subject_id=subject_id))
+        if outcome is None:
+            return None
+        claim = jobs.claim(account_id, outcome.job_id)
+        if claim is not None:
+            return claim, outcome
+        outcome.job.refresh_from_db()
+        if outcome.job.status == JobStatus.DEAD:
+            outcomes.record_failure(outcome, error_class=outcome.job.error_class, given_up=True)
+    return None
+
+
+def _process(claim: Claim, outcome: EventOutcome, loaded: Loaded) -> None:
+    extractor = reading.configured_extractor()
+    try:
+        found = reading.read(loaded, extractor)
+    except ExtractionFailed as error:
+        _give_back(claim, outcome, loaded, error_class=error.error_class, retryable=error.retryable)
+        return
+    _let_earlier_finish(outcome)
+    try:
+        _write(claim, outcome, loaded, found, identity=extractor.identity)
+    except Exception as error:  # whatever went wrong, the event must be tried again and its neighbours go on
+        logger.exception("event_not_written", extra={"event": str(outcome.event_id)})
+        connection.close_if_unusable_or_obsolete()
+        _give_back(claim, outcome, None, error_class=type(error).__name__, retryable=True)
+
+
+def _let_earlier_finish(outcome: EventOutcome) -> None:
+    """Wait until no earlier event of the line is in other hands, so that candidates are taken in event-time order."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        with account_transaction(outcome.account_id):
+            if not line.is_overtaking(outcome):
+                return
+        time.sleep(LOOK_SECONDS)
+
+
+def _give_back(
+    claim: Claim, outcome: EventOutcome, loaded: Loaded | None, *, error_class: str, retryable: bool
+) -> None:
+    """Record a failed try. An event that could not be read still gets its passages, so that it can be found."""
+    with account_transaction(claim.job.account_id):
+        if not jobs.holds(claim):
+            return
+        if loaded is not None:
+            _write_passages(loaded, vectors=None)
+        job = jobs.fail(claim, error_class=error_class, retryable=retryable)
+        outcomes.record_failure(outcome, error_class=error_class, given_up=job.status == JobStatus.DEAD)
+
+
+def _write(claim: Claim, outcome: EventOutcome, loaded: Loaded, found: Reading, *, identity: ExtractorIdentity) -> None:
+    """Write everything that came of an event, once: only while the claim stands, and in one transaction."""
+    with account_transaction(claim.job.account_id):
+        if not jobs.holds(claim):
+            return
+        event = Event.objects.select_related("account", "scope", "subject").get(
+            account_id=claim.job.account_id, pk=outcome.event_id
+        )
+        tally = Tally()
+        if event.withdrawn_at is None:
+            written = _write_passages(loaded, vectors=found.vectors)
+            for rejection in found.rejections:
+                tally.add(
+                    result=CandidateResult.REJECTED,
+                    reason=rejection.code,
+                    statement=rejection.statement,
+                    quote=rejection.quote,
+                )
+            _submit_all(event, loaded, found, written, tally=tally, identity=identity)
+        Event.objects.filter(account_id=event.account_id, pk=event.pk).update(processed_at=now())
+        outcomes.record(outcome, tally, identity=identity, reason=_reason_for_nothing(event, loaded))
+        jobs.finish(claim)
+
+
+def _reason_for_nothing(event: Event, loaded: Loaded) -> str:
+    if event.withdrawn_at is not None:
+        return reasons.WITHDRAWN
+    spoken = any(turn.item is not None for turn in loaded.turns)
+    return reasons.NOTHING_TO_REMEMBER if spoken else reasons.NOT_HUMAN_SPEECH
+
+
+def _submit_all(
+    event: Event,
+    loaded: Loaded,
+    found: Reading,
+    written: dict[tuple[int, int], Passage],
+    *,
+    tally: Tally,
+    identity: ExtractorIdentity,
+) -> None:
+    """Hand the candidates to placement, in the order in which they were said.
+
+    Subjects are created, then locked, each in one order for everybody: two events about the same people never wait
+    for each other.
+    """
+    subjects = _subjects(event, loaded, found)
+    for subject_id in sorted({subject.id for subject in subjects if subject is not None}):
+        lock_subject(event.scope_id, subject_id)
+    for proposed, subject in zip(found.proposed, subjects, strict=True):
+        turn = loaded.turns[proposed.turn]
+        candidate = _attributed(proposed.candidate, event, turn)
+        if subject is None:
+            placement.report_unresolved(event, candidate, actor=pipeline())
+            tally.add(
+                result=CandidateResult.REJECTED,
+                reason=reasons.SUBJECT_UNRESOLVED,
+                statement=candidate.statement,
+                quote=candidate.quote,
+            )
+            continue
+        said_itself = turn.speaker is not None and turn.speaker.id == subject.id
+        placed = placement.submit(
+            placement.Submission(
+                event=event,
+                passage=_passage_of(proposed.turn, turn, candidate.quote, written),
+                subject=subject,
+                candidate=candidate,
+                evidence_level=EvidenceLevel.DIRECT if said_itself else EvidenceLevel.INDIRECT,
+                provider=identity.provider,
+                model=identity.model,
+                prompt_version=identity.prompt_version,
+                vector=proposed.vector,
+            ),
+            actor=pipeline(),
+        )
+        tally.add(
+            result=placed.result,
+            reason=placed.reason,
+            statement=candidate.statement,
+            quote=candidate.quote,
+            fact_id=placed.fact_id,
+        )
+
+
+def _subjects(event: Event, loaded: Loaded, found: Reading) -> list[Subject | None]:
+    """Return the subject of every candidate, in order, creating the things among them in order of their names."""
+    named = sorted(enumerate(found.proposed), key=lambda pair: fold(pair[1].candidate.about))
+    subjects: dict[int, Subject | None] = {}
+    for position, proposed in named:
+        turn = loaded.turns[proposed.turn]
+        subjects[position] = subject_of(
+            proposed.candidate, turn.item, event=event, scope=event.scope, conversation=turn.conversation
+        )
+    return [subjects[position] for position in range(len(found.proposed))]
+
+
+def _attributed(candidate: Candidate, event: Event, turn: LoadedTurn) -> Candidate:
+    """Name who told it, where that is a third party."""
+    if event.origin_trust != OriginTrust.THIRD_PARTY or not candidate.has_claim:
+        return candidate
+    told_by = turn.speaker.key if turn.speaker else event.recorded_claims.get("actor_id", OriginTrust.THIRD_PARTY)
+    return replace(candidate, qualifiers={**candidate.qualifiers, "attributed_to": str(told_by)})
+
+
+def _passage_of(number: int, turn: LoadedTurn, quote: str, written: dict[tuple[int, int], Passage]) -> Passage | None:
+    """Return the passage in which a quote begins."""
+    return written.get((number, passages.find(list(turn.slices), text=turn.turn.text, quote=quote)))
+
+
+def _write_passages(loaded: Loaded, *, vectors: Sequence[Sequence[float]] | None) -> dict[tuple[int, int], Passage]:
+    """Write an event's passages with their index rows, unless they are there; returns them by (turn, slice)."""
+    event = loaded.event
+    places = [
+        (number, position, turn, piece)
+        for number, turn in enumerate(loaded.turns)
+        for position, piece in enumerate(turn.slices)
+        if piece.text.strip()
+    ]
+    known = {row.ordinal: row for row in Passage.objects.filter(account_id=event.account_id, event=event)}
+    fresh = [
+        Passage(
+            account_id=event.account_id,
+            event=event,
+            scope_id=event.scope_id,
+            subject_id=event.subject_id,
+            ordinal=ordinal,
+            speaker_name=(spoken_by(turn))[:200],
+            evidential=turn.turn.human,
+            text=piece.text,
+            occurred_at=event.occurred_at,
+            sensitivity=event.sensitivity,
+        )
+        for ordinal, (_, _, turn, piece) in enumerate(places)
+        if ordinal not in known
+    ]
+    Passage.objects.bulk_create(fresh)
+    index.write_passage_text(fresh)
+    rows = {**known, **{row.ordinal: row for row in fresh}}
+    provider = embedding.provider()
+    if vectors is not None and provider is not None:
+        index.write_passage_vectors(
+            event.account_id,
+            space=embedding.space_id(provider.identity),
+            vectors=[(rows[ordinal].id, vector) for ordinal, vector in enumerate(vectors)],
+        )
+    return {(number, position): rows[ordinal] for ordinal, (number, position, _, _) in enumerate(places)}
+
+
+def spoken_by(turn: LoadedTurn) -> str:
+    """Return the name to show at a passage: the speaker's, else what the turn itself says of its speaker."""
+    if turn.speaker is not None:
+        return turn.speaker.display_name
+    return turn.turn.speaker or turn.turn.role
