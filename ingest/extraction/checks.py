@@ -8,7 +8,7 @@ alphanumeric character and, from 24 visible characters on, a share of alphanumer
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 from facts.candidates import Candidate
 from facts.vocabulary import Kind, SubjectKind
@@ -172,5 +172,5 @@ def _unresolved_dates(candidate: Candidate, item: ExtractionInput) -> list[str]:
     plain = candidate.quote.replace("’", "'").replace("\u00a0", " ")
     resolved: set[date] = set()
     for mention in dates.find(plain, occurred_at=item.occurred_at, timezone=item.timezone):
-        resolved.update((mention.first, mention.after))
+        resolved.update((mention.first, mention.after, mention.after - timedelta(days=1), mention.first - timedelta(days=1)))
     return [text for text in wanted if text not in {day.isoformat() for day in resolved}]

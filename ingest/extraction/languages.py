@@ -21,7 +21,7 @@ _FRENCH_WORDS = frozenset(
     leur leurs ce cet cette ces qui que quoi dont où ne pas plus rien jamais j' l' d' c' n' s' m' t' qu' moi toi
     lui ai as avons avez ont fait va vais être avoir très trop bien aussi encore toujours déjà depuis jusqu
     demain hier aujourd'hui maintenant désormais plutôt merci bonjour si comme quand parce donc voici
-    habite travaille préfère aime déteste utilise parle""".split()
+    a on me as peux peut peuvent doit dois faire ans deux trois huit fils fille mari femme fini terminé bloqué envoie prends tout tous toute rien projet équipe journée semaine aussi habite travaille préfère aime déteste utilise parle""".split()
 )
 _FRENCH_LETTERS = re.compile(r"[éèêàùûôîïçœ]", re.IGNORECASE)
 

@@ -32,6 +32,8 @@ _ASSISTANT_LINE = re.compile(r"\s*(?:assistant|ai|bot|system|tool|chatgpt|claude
 _PERSON_LINE = re.compile(r"\s*(?:user|human|me|utilisateur|client|customer)\s*:\s*", re.IGNORECASE)
 _MEMORY_OPEN = re.compile(r"<(\w{0,30}memory\w{0,30})>", re.IGNORECASE)
 _END = re.compile(r"(?:[.!?…]+[\"')\]]*(?=\s|$))|[\n;]|\s[—–]\s|\s-{1,2}\s|[\U0001F300-\U0001FAFF☀-➿]")
+#: Stands for each character of an address while sentences are found; blank afterwards.
+_LINK = "\u2063"
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|vs|e\.g|i\.e|no|approx|env|m|mme)|\b[A-Z])\.$", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*•·]+|\d{1,2}[.)])\s+")
 
@@ -71,7 +73,7 @@ def split(text: str) -> Segments:
     beyond = len(text) > MAX_CHARACTERS
     sentences: list[Sentence] = []
     for start, end in _spans(plain):
-        if not any(character.isalnum() for character in plain[start:end]) and "http" not in head[start:end]:
+        if not any(character.isalnum() for character in plain[start:end]):
             continue
         if len(sentences) >= MAX_SENTENCES or end - start > MAX_SENTENCE_CHARACTERS:
             beyond = True
@@ -80,7 +82,7 @@ def split(text: str) -> Segments:
         sentences.append(
             Sentence(
                 quote=head[start:end],
-                plain=plain[start:end],
+                plain=plain[start:end].replace(_LINK, " "),
                 start=start,
                 asks="?" in plain[max(start, end - 4) : end],
                 link=address.group().strip("<>").split("|")[0].rstrip(".,;:!?)") if address else "",
@@ -129,7 +131,7 @@ def _mask(text: str) -> str:
             line = " " * person.end() + line[person.end() :]
         lines.append(" " * len(line) if assistant or _LOG_LINE.match(line) else line)
     text = "\n".join(lines)
-    text = _ADDRESS.sub(lambda match: _blank(match.group()), text)
+    text = _ADDRESS.sub(lambda match: _LINK * len(match.group()), text)
     text = _INLINE_CODE.sub(_mask_code, text)
     return _SPOKEN_QUOTE.sub(_mask_quote, text)
 

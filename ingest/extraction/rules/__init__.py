@@ -36,6 +36,9 @@ RULES_VERSION = "1"
 #: Candidates of one message; a longer list is not a chat message any more.
 MAX_CANDIDATES = 24
 
+#: Categories of which a sentence gives at most one: its clauses describe the same thing.
+_ONCE = frozenset(Category.values) - {Category.COMMITMENT, Category.GENERAL, Category.STATUS_UPDATE}
+
 _PERSON_RULES: dict[str, tuple[Rule, ...]] = {
     "en": english_tastes.RULES + english_life.RULES,
     "fr": french_tastes.RULES + french_life.RULES,
@@ -90,7 +93,9 @@ def _read_sentence(
     found: list[Candidate] = []
     for clause in clauses(sentence, item=item, announced=announced):
         for draft, about in _read_clause(clause):
-            found.append(assemble(draft, clause, about=about))
+            told = {candidate.category for candidate in found} & _ONCE
+            if draft.category not in told:
+                found.append(assemble(draft, clause, about=about))
     if sentence.link and not any(candidate.category == Category.REFERENCE for candidate in found):
         pointed = reference(sentence, item=item)
         if pointed is not None:
@@ -103,6 +108,8 @@ def _read_clause(clause: Clause) -> list[tuple[Draft, str]]:
     if clause.asserts or (clause.asks and not clause.reported):
         own = _match(_PERSON_RULES[clause.language], clause, clause.text)
         own = [draft for draft in own if clause.asserts or draft.kind == "instruction"]
+        if "`" in clause.quote:
+            own = [draft for draft in own if draft.predicate not in {"likes", "prefers", "uses"}]
         if own:
             return [(draft, draft.about) for draft in own]
     if clause.asserts:
@@ -130,7 +137,7 @@ def _match(rules: tuple[Rule, ...], clause: Clause, text: str) -> list[Draft]:
         draft = rule.build(match, clause) if match else None
         if draft is not None:
             drafts.setdefault(draft.predicate, draft)
-    if "employer" not in drafts and "prefers" in drafts and any(key.startswith("preferred_") for key in drafts):
+    if "prefers" in drafts and any(key.startswith(("preferred_", "answer_")) for key in drafts):
         del drafts["prefers"]
     return list(drafts.values())
 

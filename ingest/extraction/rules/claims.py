@@ -27,7 +27,7 @@ def is_vague(text: str) -> bool:
     if len(words) == 1 and (words[0] in _VAGUE or len(words[0]) < 2):
         return True
     return words[0] in {
-        "this", "that", "these", "those", "your", "it", "how", "when", "what", "where", "to", "you", "being", "him", "her", "his", "their", "its", "if",
+        "this", "that", "these", "those", "your", "it", "how", "when", "what", "where", "to", "you", "being", "him", "her", "his", "their", "its", "if", "and", "or", "not", "just", "things", "in", "on", "at", "with", "for", "from", "of", "by", "about", "some", "any", "all", "so", "being",
         "ce", "cet", "cette", "ces", "ton", "ta", "tes", "votre", "vos", "que", "quand", "comment", "ça", "cela", "te", "vous", "tu", "idée", "si",
     }  # fmt: skip
 
@@ -181,12 +181,12 @@ def uses(thing: str, *, use: str, says: str, negated: str, denies: bool, about: 
         return None
     domain = values.domain(thing)
     purpose = values.topic(use) if use and not is_vague(values.bare(use)) and len(use.split()) <= 5 else ""
-    if domain == "drink":
+    if domain in {"drink", "transport", "seat", "time_of_day", "indentation"}:
         return None
     if about and domain in {"database", "cloud", "programming_language"}:
         predicate = {"database": "database", "cloud": "hosted_on", "programming_language": "written_in"}[domain]
         content, qualifiers = value(chosen), {"for": purpose} if purpose else {}
-    elif domain and domain not in {"programming_language", "database", "contact_channel", "phone"}:
+    elif domain in {"editor", "browser", "operating_system", "shell", "package_manager", "theme", "cloud", "units"}:
         predicate, content, qualifiers = f"uses_{domain}", value(chosen), {"for": purpose} if purpose else {}
     elif purpose:
         predicate, content, qualifiers = "uses", value(chosen), {"for": purpose}

@@ -20,8 +20,8 @@ _DATEISH = (
     r"|octobre|novembre|décembre|maintenant)"
 )
 _LEAD_IN = re.compile(
-    r"(?:(?:hi|hey|hello|hiya|yo|good (?:morning|afternoon|evening)|morning|well|so|oh|ah|btw|by the way|fyi|just fyi|quick (?:update|note|heads up)"
-    r"|heads up|note|also|and|but|or|ok|okay|yes|yep|yeah|no|nope|nah|sorry|thanks|thank you|thx|please note(?: that)?|for the record"
+    r"(?:(?:hi|hey|hello|hiya|yo|good (?:morning|afternoon|evening)|morning|well|so(?=,|\s+(?:i|we|the|my|it|our|i'm|we're)\b)|oh|ah|btw|by the way|fyi|just fyi|quick (?:update|note|heads up)"
+    r"|heads up|note|also|and|but|or|ok|okay|yes|yep|yeah|no(?! longer| more| one| blocker)|nope|nah|sorry|thanks|thank you|thx|please note(?: that)?|for the record"
     r"|just so you know|for context|for your information|for future reference|remember(?: that)?|please remember(?: that)?|keep in mind(?: that)?|note that|actually|in fact"
     r"|now|currently|these days|nowadays|right now|at the moment|honestly|frankly|personally|update|status|correction|from now on|going forward|finally|lastly|first(?:ly)?"
     r"|unfortunately|good news|bad news|great news|sadly|luckily|sure|of course|certainly|all right|alright|as you know|as (?:mentioned|discussed|agreed)"
@@ -29,7 +29,7 @@ _LEAD_IN = re.compile(
     r"|hey (?:all|team|everyone|there|folks)|(?:all|team|everyone|folks|guys)"
     r"|bonjour(?: à tous)?|salut(?: à tous| tout le monde)?|coucou|hello|bonsoir|merci|alors|donc|et|mais|ou|ok|oui|non|ah|oh|au fait|en fait|en réalité|finalement"
     r"|pour info|pour information|info|note|notez que|sache que|sachez que|à noter(?: que)?|petit(?:e)? (?:point|info|précision)|pour rappel|rappel|désormais|dorénavant"
-    r"|maintenant|actuellement|en ce moment|aujourd'hui|sinon|bref|bon|bah|ben|malheureusement|bonne nouvelle|mauvaise nouvelle|désolée?|à partir de maintenant"
+    r"|maintenant|actuellement|en ce moment|aujourd'hui|sinon|bref|bon|bah|ben|malheureusement|bonne nouvelle|mauvaise nouvelle|à partir de maintenant"
     r"|j'ai changé d'avis|changement de programme|d'accord|franchement|honnêtement|personnellement|par ailleurs|de plus|aussi|d'ailleurs|du coup|enfin|moi"
     r"|en général|d'habitude|pour ma part|de mon côté|côté \w+|à vrai dire|point d'avancement)(?:\s*[,:!.]+\s*|\s+(?=[^\s,])|\s*$)"
     rf"|(?:since|as of|from|starting|effective|until|next|last|this|in|on|by|depuis|à partir d[eu']|dès|d'ici|en|jusqu'\w+) ?(?:the |le |la |next |this |last )?{_DATEISH}(?:[\w' ]{{0,14}})(?:,\s*|\s+(?=(?:i|i'm|i'll|we|we're|my|je|j'|on|nous|mon|ma)\b))"
@@ -58,18 +58,18 @@ _BARE_SUBJECT = re.compile(r"(?P<subject>i|we|je|on)(?='| )", re.IGNORECASE)
 
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|unless|whether|suppose|supposing|imagine|wish|hypothetically|in theory|would|wouldn't|would've|could've|should've|i'd|we'd|he'd|she'd|might|maybe"
-    r"|perhaps|possibly|probably|thinking (?:of|about)|considering|planning on maybe|not sure|unsure|i guess|pretend|as if|what if|hopefully|in case"
+    r"|perhaps|possibly|probably|thinking (?:of|about)|considering|planning on maybe|not sure|unsure|i guess|pretend|as if|what if|hopefully|hope to|in case"
     r"|peut-être|sans doute|probablement|éventuellement|hypothétiquement|imaginons|supposons|j'aimerais|je voudrais|je pourrais|pourrait|pourrions|aurais|serais|serait|devrais"
-    r"|il se peut|je pense à|j'envisage|on envisage|j'hésite|pas sûre?|si jamais|au cas où|dans l'idéal)\b|\bsi (?:je|j'|tu|on|nous|vous|il|elle|jamais)|\bs'il",
+    r"|il se peut|je pense à|j'envisage|on envisage|j'hésite|pas sûre?|si jamais|au cas où|dans l'idéal)\b|\bsi (?:je|j'|tu|on|nous|vous|il|elle|jamais)|\bs'il (?!te|vous)",
     re.IGNORECASE,
 )
-_CONDITION = re.compile(r"(?:even |only )?(?:if|unless|when|whenever|suppose|imagine|si|s'il|quand|lorsque|au cas où|imagine|imaginons|supposons)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"(?:even |only )?(?:if|unless|when|whenever|suppose|imagine|si(?! possible)|s'il (?!te|vous)|quand|lorsque|au cas où|imagine|imaginons|supposons)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:what|who|whom|whose|which|where|when|why|how|do|does|did|is|are|am|was|were|can|could|would|will|shall|should|have|has|had|any chance|anyone|anybody"
     r"|est-ce|qu'est|que|quel|quelle|quels|quelles|qui|quand|où|pourquoi|comment|combien|peux-tu|pouvez-vous|as-tu|avez-vous|es-tu|êtes-vous|peut-on|quelqu'un)\b",
     re.IGNORECASE,
 )
-_INVERTED = re.compile(r"(?:what|who|where|when|why|how|do|does|did|is|are|am|can|could|would|will|shall|should|have|has)\b(?:n't)? (?:\w+ )?(?:i|you|we|they|he|she|it|there|the|this|that|any|anyone)\b", re.IGNORECASE)
+_INVERTED = re.compile(r"(?:what|who|where|when|why|how|do|does|did|is|are|am|can|could|would|will|shall|should|have|has)\b(?:n't)? (?:i|you|we|they|he|she|it|there|the|this|that|any|anyone)\b", re.IGNORECASE)
 _REPORTED = re.compile(
     r"\b(?:he|she|they|someone|somebody|everyone|people|who|[a-z]+) (?:says?|said|told|thinks?|thought|claims?|claimed|mentioned|wrote|heard|asked|believes?|keeps? saying)\b"
     r"|\b(?:according to|apparently|allegedly|supposedly|rumou?r has it|i heard|word is|he asked|quote)\b"
@@ -123,7 +123,9 @@ def clauses(sentence: Sentence, *, item: ExtractionInput, announced: Sentence | 
     ``announced`` is a sentence right before it that only says that a change follows; it then belongs
     to the quote and lends its marker.
     """
-    language = languages.detect(sentence.plain)
+    language = languages.detect(sentence.plain) or languages.detect(item.text[:2000])
+    if not language and sentence.plain.isascii():
+        language = languages.ENGLISH
     if not language:
         return []
     quote = sentence.quote
@@ -186,7 +188,7 @@ def _parts(body: str) -> list[str]:
     whole: list[str] = []
     for part in parts:
         subject = _BARE_SUBJECT.match(part)
-        pieces = _CONTINUES.split(part) if subject else [part]
+        pieces = _CONTINUES.split(part) if subject and not _HYPOTHETICAL.search(part) and " should " not in part else [part]
         whole.append(pieces[0].strip())
         if subject:
             whole.extend(_with_subject(subject["subject"], piece.strip()) for piece in pieces[1:])

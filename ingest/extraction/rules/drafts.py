@@ -24,7 +24,7 @@ NP = r"[^,.;:!?()\n]{1,60}?"
 #: One person's name.
 NAME = r"[A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}(?: [A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}){0,2}"
 _STOPS = (
-    r"and|but|because|since|so|with|when|while|instead|now|any ?more|these days|nowadays|until|till|as of|from|at the moment|starting|though|too|as well|right now"
+    r"and|but|because|just|as an?|as the|comme|since|so|with|when|while|instead|now|any ?more|these days|nowadays|until|till|as of|from|at the moment|starting|though|too|as well|right now"
     r"|currently|again|please|who|which|that|where|after|before|today|tomorrow|yesterday|next|last|this|by|in (?:january|february|march|april|may|june|july|august"
     r"|september|october|november|december|\d)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|if|than"
     r"|et|mais|parce|car|depuis|avec|quand|maintenant|désormais|plutôt|aussi|jusqu\w*|à partir|actuellement|en ce moment|finalement|dorénavant|qui|que|où|dès|demain"

@@ -9,7 +9,7 @@ from ingest.extraction import dates
 from ingest.extraction.rules import values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import END, END_FOR, NAME, NP, Draft, Rule, rule, value
-from ingest.extraction.rules.occupations import is_occupation
+from ingest.extraction.rules.occupations import canonical, is_occupation
 
 _ADV = r"(?:(?:actually|currently|now|still|just|recently|finally|already|also|always|usually|mostly|really|both|typically|permanently|temporarily|officially|happily) )*"
 _BE = rf"(?:i am|i'm|im|i was|i've been) {_ADV}"
@@ -29,7 +29,7 @@ def _home(match: re.Match[str], clause: Clause) -> Draft | None:
     return Draft(
         says=f"lives in {place}",
         negated=f"{'no longer lives' if clause.marker else 'does not live'} in {place}",
-        predicate="home_city",
+        predicate="home_country" if values.is_country(place) else "home_city",
         value=value(place),
         denies=over,
         volatility=Volatility.SLOW,
@@ -58,6 +58,7 @@ def _employer(match: re.Match[str], clause: Clause) -> Draft | None:
         return None
     verb = match.group().lower()
     over = _ended(match) or bool(re.search(r"\b(?:left|quit|used to)\b", verb))
+    changed = re.search(r"\b(?:joined|left|quit|started|starting|joining)\b", verb)
     return Draft(
         says=f"works at {company}",
         negated=f"no longer works at {company}" if clause.marker or "left" in verb or "quit" in verb else f"does not work at {company}",
@@ -65,7 +66,8 @@ def _employer(match: re.Match[str], clause: Clause) -> Draft | None:
         value=value(company),
         denies=over,
         volatility=Volatility.SLOW,
-        starts=bool(re.search(r"\b(?:joined|left|quit|started|starting|joining)\b", verb)),
+        starts=bool(changed),
+        marker=changed.group() if changed else "",
     )
 
 
@@ -78,7 +80,7 @@ def _occupation(match: re.Match[str], clause: Clause) -> Draft | None:
         says=f"works as {article} {role}",
         negated=f"{'no longer works' if clause.marker else 'does not work'} as {article} {role}",
         predicate="occupation",
-        value=value(role),
+        value=value(canonical(role)),
         denies=_ended(match) or "used to" in match.group().lower(),
         volatility=Volatility.SLOW,
     )
@@ -86,7 +88,7 @@ def _occupation(match: re.Match[str], clause: Clause) -> Draft | None:
 
 def _job_title(match: re.Match[str], clause: Clause) -> Draft | None:
     role = values.bare(match["role"]).lower()
-    return Draft(says=f"works as {role}", predicate="occupation", value=value(role), volatility=Volatility.SLOW) if is_occupation(role) else None
+    return Draft(says=f"works as {role}", predicate="occupation", value=value(canonical(role)), volatility=Volatility.SLOW) if is_occupation(role) else None
 
 
 def _team(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -101,6 +103,7 @@ def _team(match: re.Match[str], clause: Clause) -> Draft | None:
         denies=_ended(match),
         volatility=Volatility.SLOW,
         starts="joined" in match.group() or "moved" in match.group(),
+        marker="joined" if "joined" in match.group() else "",
     )
 
 
@@ -185,8 +188,8 @@ def _graduated(match: re.Match[str], clause: Clause) -> Draft | None:
 _FAMILY = r"(?P<relation>wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|mother|mom|mum|father|dad|brother|sister|son|daughter|dog|cat|manager|boss|mentor|assistant)"
 
 RULES: tuple[Rule, ...] = (
-    rule(rf"i {_ADV}{_NOT}{_ADV}(?:used to )?(?:live|reside|stay permanently) in (?P<place>{NP}){END_FOR}", _home),
-    rule(rf"(?:i am|i'm|im) {_ADV}{_NOT}{_ADV}(?:living|based|located|residing) (?:in|out of) (?P<place>{NP}){END_FOR}", _home),
+    rule(rf"(?:i|we) {_ADV}{_NOT}{_ADV}(?:used to )?(?:live|reside|stay permanently) in (?P<place>{NP}){END_FOR}", _home),
+    rule(rf"(?:i am|i'm|im|i've been|i have been) {_ADV}{_NOT}{_ADV}(?:living|based|located|residing) (?:in|out of) (?P<place>{NP}){END_FOR}", _home),
     rule(rf"i(?:'ve| have)? {_ADV}(?:moved|relocated) (?:back )?(?:from {NP} )?to (?P<place>{NP}){END_FOR}", _home),
     rule(rf"{_BE}(?:moving|relocating) (?:back )?(?:from {NP} )?to (?P<place>{NP}){END_FOR}", _home),
     rule(rf"my (?:home|home city|hometown now|place) is in (?P<place>{NP}){END_FOR}", _home),
@@ -202,12 +205,13 @@ RULES: tuple[Rule, ...] = (
     rule(rf"(?:i am|i'm|im) {_ADV}{_NOT}{_ADV}(?:an?|the) [\w -]{{2,40}}? (?:at|with) (?P<company>{NP}){END_FOR}", _employer),
     rule(rf"(?:i am|i'm|im) {_ADV}{_NOT}{_ADV}an? (?P<role>[\w /-]{{3,40}}?)(?: by (?:trade|training|profession))?(?: (?:at|for|with|in|from|on|here) .*)?{END}", _occupation),
     rule(rf"i {_ADV}{_NOT}{_ADV}(?:used to )?work as an? (?P<role>[\w /-]{{3,40}}?)(?: (?:at|for|with|in|from|on) .*)?{END}", _occupation),
+    rule(rf"i {_ADV}{_NOT}{_ADV}work (?:at|for|in|with) {NP} as an? (?P<role>[\w /-]{{3,40}}?){END}", _occupation),
     rule(rf"my (?:new |current )?(?:job|job title|role|title|occupation|profession|position) is (?:now )?(?:being )?(?P<role>[\w /-]{{3,40}}?)(?: (?:at|for|with|in|from|on|of) .*)?{END}", _job_title),
     rule(rf"(?:i am|i'm|im) {_ADV}{_NOT}{_ADV}(?:on|in|part of|a member of) the (?P<team>[\w &-]{{2,30}}?) team\b", _team),
     rule(rf"i(?:'ve| have)? {_ADV}(?:joined|moved (?:over )?to|switched to|work (?:on|in)|transferred to) the (?P<team>[\w &-]{{2,30}}?) team\b", _team),
     rule(rf"my team is (?:now )?(?:the )?(?P<team>[A-Z][\w &-]{{1,30}}?){END}", _team, case=False),
     rule(rf"my (?:new |older |younger |little |big |elder |eldest |youngest |oldest )?{_FAMILY}(?:'s name is| is (?:named|called)|, named|, called| is|,) (?P<name>(?-i:{NAME})){END}", _relative),
-    rule(rf"my (?:new |older |younger |little |big |elder )?{_FAMILY} (?P<name>(?-i:{NAME})) (?:is|was|has|lives|works|and i|turns|turned|just|loves|will)\b", _relative),
+    rule(rf"my (?:new |older |younger |little |big |elder )?{_FAMILY} (?P<name>(?-i:{NAME})) (?=(?-i:[a-z]))", _relative),
     rule(rf"i have an? (?:new |older |younger |little |big |\w+ )?{_FAMILY} (?:named|called|whose name is) (?P<name>(?-i:{NAME})){END}", _relative),
     rule(r"(?:i|we) have (?P<count>two|three|four|five|no|twin|\d|one|an?) (?:\w+ )?(?P<what>kids?|children|child|sons?|daughters?|brothers?|sisters?|siblings?|dogs?|cats?)(?=\s*$|[,.;!]| and| who| but)", _counted),
     rule(rf"(?:i am|i'm|im) {_ADV}(?P<status>married|engaged|divorced|widowed)\b(?! (?:in|with) )", _married),

@@ -20,6 +20,8 @@ def _likes(match: re.Match[str], clause: Clause) -> Draft | None:
     thing = match["thing"]
     if re.match(r"(?:the|an?|my|our|working|to (?:see|hear|know|be|have|get)|hearing|seeing|knowing|that|all) ", thing, re.IGNORECASE):
         return None
+    if thing.lower().startswith("to ") and not re.match(r"to (?:cook|read|run|swim|travel|hike|paint|dance|sing|bake|garden|play|ski|cycle|draw|write|climb|surf|sew|knit|fish|sail|work)\b", thing, re.IGNORECASE):
+        return None
     thing = re.sub(r"^to ", "", thing)
     verb = match["verb"].lower()
     ended = bool(re.search(r"no longer|used to", match.group(), re.IGNORECASE) or re.search(r"any ?more|no longer", clause.marker, re.IGNORECASE))
@@ -47,6 +49,7 @@ def _favourite(match: re.Match[str], clause: Clause) -> Draft | None:
 
 def _in_language(match: re.Match[str], clause: Clause) -> Draft | None:
     use = match.groupdict().get("use") or ""
+    use = re.sub(r"^(?:(?:getting|receiving|having|to get|to receive|to have|reading) )?(?:my |the |all |our )*", "", use, flags=re.IGNORECASE)
     if re.match(r"(?:me|us|it|them|this|that|all)$", use, re.IGNORECASE):
         use = ""
     return claims.preferred_language(match["lang"], use=use, language=ENGLISH, instruction=True)
@@ -195,6 +198,7 @@ RULES: tuple[Rule, ...] = (
     rule(rf"{_POLITE}(?:give me|i want|i like|i prefer) (?:your )?(?P<style>short|brief|concise|detailed|long|thorough|simple|formal) (?:answers|replies|responses|explanations)\b", _style),
     rule(rf"{_POLITE}(?:answer|reply|respond|write)(?: to me)? (?P<style>in bullet points|with bullet points|as bullet points)\b", _style),
     rule(rf"{_POLITE}use (?P<units>metric|imperial|celsius|fahrenheit)\b", _units),
+    rule(rf"my (?:go-to|preferred) (?P<measure>[\w ]{{2,30}}?) is (?:now )?(?P<thing>{NP}){END}", _favourite),
     rule(rf"my (?:all[- ]time |absolute |new |current )?favou?rite (?P<measure>[\w ]{{2,30}}?) (?:is|are|would be|has to be) (?:now |still |probably )?(?P<thing>{NP}){END}", _favourite),
     rule(rf"(?P<thing>[\w' ]{{2,30}}?) is (?:now )?my (?:all[- ]time |new )?favou?rite (?P<measure>[\w ]{{2,30}}?){END}", _favourite),
     rule(rf"i {_ADV}prefer (?P<thing>{NP}) (?:over|to|rather than|instead of) (?P<over>{NP})(?: (?:for|when it comes to) (?P<use>{NP}))?{END_FOR}", _prefers),
@@ -203,10 +207,11 @@ RULES: tuple[Rule, ...] = (
     rule(rf"i(?:'m| am) {_ADV}(?P<not>no longer |not )?(?:an? )?(?P<diet>vegan|vegetarian|veggie|pescatarian|flexitarian|gluten-free|keto)\b(?! (?:restaurant|place|food|option))", _diet),
     rule(rf"i(?:'ve| have)? {_ADV}(?P<not>)?(?:went|gone|became|turned|become|been) (?P<diet>vegan|vegetarian|pescatarian)\b", _diet),
     rule(rf"i(?:'m| am) {_ADV}(?P<not>no longer |not )?(?:severely |deathly |highly |very )?allergic to (?P<thing>{NP}){END}", _allergy),
-    rule(rf"i have an? (?:severe |bad )?(?P<thing>[\w ]{{3,20}}?) (?:allergy|intolerance){END}", _allergy),
+    rule(rf"i(?:'ve got| have| have got) an? (?:severe |bad |serious |mild )?(?P<thing>[\w ]{{3,20}}?) (?:allergy|intolerance){END}", _allergy),
     rule(r"i(?:'m| am) (?P<not>not )?(?P<thing>lactose|gluten|dairy)[- ]intolerant", _allergy),
     rule(rf"i (?:don't|do not|never|can't|no longer|stopped|gave up) {_ADV}(?P<verb>eat|drink|eating|drinking|consume) (?P<thing>{NP}){END}", _avoids),
     rule(rf"i {_ADV}(?:used to )?(?P<not>don't |do not |no longer |never )?{_ADV}(?P<verb>like|love|enjoy|adore|hate|dislike|can't stand|cannot stand|detest|loathe) (?P<thing>{NP})(?: any ?more)?{END}", _likes),
+    rule(rf"(?:i(?:'m| am) )(?P<not>not )(?P<verb>fond of|into|a (?:big |huge )?fan of) (?P<thing>{NP}){END}", _likes),
     rule(rf"(?:i(?:'m| am) )(?P<verb>fond of|really into|a (?:big |huge )?fan of) (?P<thing>{NP}){END}", _likes),
     rule(rf"i {_ADV}(?P<not>don't |do not |can't )?(?:{_ADV})(?:speak|can speak|know) (?P<level>fluent |some |a little |basic |native )?(?P<lang>{values.LANGUAGE})\b", _speaks),
     rule(rf"i(?:'m| am) (?P<level>fluent|native|bilingual|conversational) in (?P<lang>{values.LANGUAGE})\b", _speaks),
@@ -226,10 +231,10 @@ RULES: tuple[Rule, ...] = (
     rule(rf"i {_ADV}(?P<not>don't |do not |never )work (?:on )?(?P<days>{_DAY}(?:(?:,| and| or) {_DAY})*)", _days),
     rule(rf"i {_ADV}work (?:only |from )?(?P<days>{_DAY} ?(?:to|through|-) ?{_DAY})", _days),
     rule(rf"i {_ADV}(?P<how>start|work|finish|stop) (?:work )?(?:working )?(?:at |from )(?P<hours>\d{{1,2}}(?::\d\d)? ?(?:am|pm)?(?: ?(?:to|-|until) ?\d{{1,2}}(?::\d\d)? ?(?:am|pm)?)?)", _hours),
-    rule(r"(?:i'm|i am|i'll be|i will be|i'm going to be|i was) (?:(?:going|also|currently|still) )*(?:on |taking )?(?P<how>out of (?:the )?office|ooo|off sick|on vacation|vacation|on holidays?|holidays?|on leave|leave|on (?:parental|maternity|paternity|sick) leave|(?:parental|maternity|paternity|sick) leave|on pto|pto|away|off|unavailable|not available|offline|afk)\b(?! (?:topic|track|the mark|my|to |by |from the|site|from my))", _away),
+    rule(r"(?:i'm|i am|i'll be|i will be|i'm going to be|i was) (?:(?:going|also|currently|still) )*(?:taking )?(?P<how>out of (?:the )?office|ooo|off sick|on vacation|vacation|on holidays?|holidays?|on leave|leave|on (?:parental|maternity|paternity|sick) leave|(?:parental|maternity|paternity|sick) leave|on pto|pto|away|off|unavailable|not available|offline|afk)\b(?! (?:topic|track|the mark|my|to |by |from the|site|from my))", _away),
     rule(rf"(?:i'm|i am|i'll be|we're|i will be) (?:going to be )?(?:{_ADV})(?:flying|travell?ing|going|heading|driving|visiting|taking a trip|off) (?:out |over |back )?(?:to )?(?P<place>(?-i:[A-Z][\w-]+(?: [A-Z][\w-]+){{0,2}})){END_FOR}", _trip),
     rule(rf"i {_ADV}(?P<not>no longer )?(?:own|lead|manage|run|maintain|head|head up|oversee) (?P<thing>the {NP}){END}", _responsible),
-    rule(rf"(?:i'm|i am) {_ADV}(?P<not>no longer |not )?(?:responsible for|in charge of|the (?:owner|lead|maintainer|manager|head) (?:of|for)|leading|managing|heading|running) (?P<thing>{NP}){END}", _responsible),
+    rule(rf"(?:i'm|i am) {_ADV}(?P<not>no longer |not )?(?:responsible for|in charge of|the (?:product owner|tech lead|owner|lead|maintainer|manager|head) (?:of|for)|leading|managing|heading|running) (?P<thing>{NP}){END}", _responsible),
 )
 
 

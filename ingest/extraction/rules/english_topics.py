@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from facts.vocabulary import Category, Kind, Volatility
+from facts.vocabulary import Category, Form, Kind, Volatility
 from ingest.extraction import dates
 from ingest.extraction.base import GROUP
 from ingest.extraction.rules import claims, values
@@ -24,6 +24,11 @@ def topic_of(text: str) -> str:
     """The name of the thing, or "" when the words name nothing."""
     name = values.bare(text)
     return "" if name.casefold() in _GENERIC or claims.is_vague(name) else name
+
+
+def handed_over(lead: str) -> bool:
+    """Whether the lead-in says that something begins ("Starting Monday, "): an owner is then a new owner."""
+    return bool(re.search(r"\b(?:starting|from|as of|effective|à partir|dès)\b", lead, re.IGNORECASE))
 
 
 def _property(predicate: str, verb: str, negated: str) -> Builder:
@@ -50,7 +55,7 @@ def _person(predicate: str, verb: str) -> Builder:
         topic, person = topic_of(match["topic"]), values.name(match["person"])
         if not topic or not re.fullmatch(NAME, person) or person.split()[0] in {"The", "This", "That", "It", "He", "She", "We", "I"}:
             return None
-        return Draft(says=f"{verb} {person}", predicate=predicate, value=value(person), about=topic, kind=Kind.RELATION, confidence=CLEAR, volatility=Volatility.SLOW)
+        return Draft(says=f"{verb} {person}", predicate=predicate, value=value(person), about=topic, category=Category.HANDOFF if clause.marker or handed_over(clause.lead) else Category.GENERAL, kind=Kind.RELATION, confidence=CLEAR, volatility=Volatility.SLOW)
 
     return build
 
@@ -75,6 +80,11 @@ def _location(match: re.Match[str], clause: Clause) -> Draft | None:
     if not topic or claims.is_vague(values.bare(thing)):
         return None
     return Draft(says=f"can be found {match['where'].lower()} {thing}", predicate="located_at", value=value(values.bare(thing).casefold()), about=topic, category=Category.REFERENCE, confidence=CLEAR, volatility=Volatility.SLOW)
+
+
+def _pointer(match: re.Match[str], clause: Clause) -> Draft | None:
+    thing = " ".join(match["thing"].split())
+    return Draft(says=f"points to {thing} for {match['topic'].strip()}", predicate="reference", value=value(values.bare(thing).casefold()), kind=Kind.EVENT, form=Form.EVENT, category=Category.REFERENCE, confidence=CLEAR, volatility=Volatility.SLOW)
 
 
 def _group_property(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -105,5 +115,7 @@ RULES: tuple[Rule, ...] = (
     rule(rf"{TOPIC} (?:is|'s) {_NOW}(?:on|at|running) (?:version |v)(?P<thing>\d[\w.-]{{0,15}})", _version),
     rule(rf"(?:the |our )?(?:latest |current )?version of (?P<topic>[\w.#+-]{{2,30}}(?: [\w.#+-]{{1,20}}){{0,2}}?) is {_NOW}v?(?P<thing>\d[\w.-]{{0,15}})", _version),
     rule(rf"(?:our|the team's) {_NOW}(?:main |primary )?(?P<what>[\w -]{{2,20}}?) is {_NOW}(?P<thing>{NP}){END}", _group_property),
+    rule(r"(?:please )?(?:see|check|refer to|read|consult) (?P<thing>(?:the |our )?(?:ticket|issue|pr|page|section|wiki|docs?|documentation|guide|runbook|confluence|jira|notion|readme)[\w #/-]{0,40}?) for (?P<topic>(?:the |more |further )*(?:details?|context|info|information|instructions|background|steps|specs?))\b", _pointer),
+    rule(rf"you (?:can|will|'ll) find (?:the |our |all )(?P<topic>[\w -]{{2,40}}?) (?P<where>in|on|at|under) (?P<thing>[^.;!?\n]{{2,60}}?)(?=\s*$|[.;!])", _location),
     rule(rf"(?:the |our )(?P<topic>(?:[\w-]+ ){{0,3}}(?:docs?|documentation|runbook|spec|specs|design doc|wiki|guide|handbook|playbook|template|templates|recording|slides|deck|notes|minutes|policy|roadmap|changelog|report|style ?guide|dashboard|board|credentials doc|onboarding guide|checklist|spreadsheet|designs|mockups|repo|repository)) (?:is|are|lives?|can be found|is stored|are stored|is documented|is available|are available|sits?) (?:now |available |stored |documented )*(?P<where>in|on|at|under) (?P<thing>(?!progress\b|review\b|track\b|time\b|hold\b|risk\b|the way\b)[^.;!?\n]{{2,60}}?)(?=\s*$|[.;!])", _location),
 )

@@ -9,7 +9,7 @@ from ingest.extraction import dates
 from ingest.extraction.rules import values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import END, END_FOR, NAME, NP, Draft, Rule, rule, value
-from ingest.extraction.rules.occupations import is_occupation
+from ingest.extraction.rules.occupations import canonical, is_occupation
 
 _ADV = r"(?:(?:actuellement|maintenant|toujours|désormais|aussi|déjà|encore|récemment|enfin|plutôt|vraiment|juste|principalement|officiellement) )*"
 _J = r"(?:je |j')"
@@ -32,7 +32,7 @@ def _home(match: re.Match[str], clause: Clause) -> Draft | None:
     return Draft(
         says=f"habite à {match['place'].strip()}",
         negated=f"n'habite {_no_more(match)} à {match['place'].strip()}",
-        predicate="home_city",
+        predicate="home_country" if values.is_country(place) else "home_city",
         value=value(place),
         denies=_over(match),
         volatility=Volatility.SLOW,
@@ -44,7 +44,7 @@ def _country(match: re.Match[str], clause: Clause) -> Draft | None:
     place = values.place(match["place"])
     if not place:
         return None
-    return Draft(says=f"habite en {match['place'].strip()}", negated=f"n'habite {_no_more(match)} en {match['place'].strip()}", predicate="home_country", value=value(place), denies=_over(match), volatility=Volatility.SLOW)
+    return Draft(says=f"habite en {match['place'].strip()}", negated=f"n'habite {_no_more(match)} en {match['place'].strip()}", predicate="home_country" if values.is_country(place) else "home_city", value=value(place), denies=_over(match), volatility=Volatility.SLOW)
 
 
 def _origin(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -82,7 +82,7 @@ def _occupation(match: re.Match[str], clause: Clause) -> Draft | None:
     role = " ".join(match["role"].split()).lower()
     if not is_occupation(role):
         return None
-    return Draft(says=f"est {role}", negated=f"n'est {_no_more(match)} {role}", predicate="occupation", value=value(role), denies=_over(match), volatility=Volatility.SLOW)
+    return Draft(says=f"est {role}", negated=f"n'est {_no_more(match)} {role}", predicate="occupation", value=value(canonical(role)), denies=_over(match), volatility=Volatility.SLOW)
 
 
 def _team(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -168,14 +168,14 @@ def _studies(match: re.Match[str], clause: Clause) -> Draft | None:
 
 
 RULES: tuple[Rule, ...] = (
-    rule(rf"(?:je (?P<ne>n')|{_J})?(?:habite|vis|réside)(?P<plus> plus| pas)? {_ADV}(?:à|au|aux) (?P<place>{NP}){END_FOR}", _home),
+    rule(rf"(?:je (?P<ne>n')|{_J}|on |nous )(?:habite|vis|vit|réside|habitons|vivons)(?P<plus> plus| pas)? {_ADV}(?:à|au|aux) (?P<place>{NP}){END_FOR}", _home),
     rule(rf"(?:je (?P<ne>n')|{_J})?(?:habite|vis|réside)(?P<plus> plus| pas)? {_ADV}en (?P<place>(?-i:[A-ZÉ]){NP}){END_FOR}", _country),
     rule(rf"je (?P<ne>ne )?vis (?P<plus>plus |pas )?{_ADV}à (?P<place>{NP}){END_FOR}", _home),
     rule(rf"{_SUIS}basée? à (?P<place>{NP}){END_FOR}", _home),
     rule(rf"(?:j'ai {_ADV}(?:déménagé|emménagé)|je viens (?:tout juste )?(?:de déménager|d'emménager|de m'installer)|je déménage|j'emménage|je me suis installée?|je m'installe|je vais (?:déménager|emménager|m'installer)) {_ADV}(?:de {NP} )?(?:à|au) (?P<place>{NP}){END_FOR}", _home),
     rule(rf"(?:je viens|je suis originaire) (?:de |d')(?P<place>(?-i:[A-ZÉ]){NP}){END_FOR}", _origin),
     rule(rf"je suis née? à (?P<place>{NP}){END_FOR}", _born),
-    rule(rf"je (?P<ne>ne )?travaille (?P<plus>plus |pas )?{_ADV}(?:chez|pour) (?P<company>{NP}){END_FOR}", _employer),
+    rule(rf"je (?P<ne>ne )?(?:travaille|bosse) (?P<plus>plus |pas )?{_ADV}(?:chez|pour) (?P<company>{NP}){END_FOR}", _employer),
     rule(rf"{_SUIS}(?:employée?|embauchée?) (?:chez|par) (?P<company>{NP}){END_FOR}", _employer),
     rule(rf"(?:j'ai {_ADV}(?:rejoint|quitté|commencé chez|été embauchée? (?:chez|par))|je viens de (?:rejoindre|quitter)|je rejoins|je quitte|je commence chez) (?P<company>(?!l'équipe|la réunion){NP}){END_FOR}", _employer),
     rule(rf"{_SUIS}(?:un |une )?[\wéèêàç' -]{{3,40}}? chez (?P<company>{NP}){END_FOR}", _employer),
@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
     rule(rf"(?:mon|ma) (?:nouveau |nouvelle |petit |petite |grand |grande )?{_RELATION} (?:s'appelle|se nomme|, c'est|est) (?P<name>(?-i:{NAME})){END}", _relative),
     rule(rf"(?:mon|ma) (?:petit |petite |grand |grande )?{_RELATION},? (?P<name>(?-i:{NAME}))(?:,| est\b| a\b| habite\b| vit\b| travaille\b| et moi\b| fête\b)", _relative),
     rule(rf"j'ai (?:un|une) (?:petit |petite |grand |grande )?{_RELATION} (?:qui s'appelle|nommée?|prénommée?|appelée?) (?P<name>(?-i:{NAME})){END}", _relative),
-    rule(rf"(?:j'ai|on a|nous avons) (?P<count>une?|deux|trois|quatre|cinq|\d) (?:petits? |petites? |grands? |grandes? )?(?P<what>{'|'.join(sorted(_COUNTED, key=len, reverse=True))})(?=\s*$|[,.;!]| et| qui| mais)", _counted),
+    rule(rf"(?:j'ai|on a|nous avons) (?P<count>une?|deux|trois|quatre|cinq|\d) (?:petits? |petites? |grands? |grandes? )?(?P<what>{'|'.join(sorted(_COUNTED, key=len, reverse=True))})(?=\s*$|[,.;!]| et| qui(?! s'appel)| mais)", _counted),
     rule(rf"je suis {_ADV}(?P<status>mariée?|divorcée?|fiancée?|célibataire|veuve?)\b(?! avec (?:l'|le|la) (?:idée|équipe))", _married),
     rule(r"mon anniversaire,? (?:est|c'est|tombe) (?P<when>le [\wéû ]{3,30}?)(?=\s*$|[.;!,]| et| donc| mais)", _birthday),
     rule(r"je suis née? (?P<when>le [\wéû ]{3,30}?)(?=\s*$|[.;!,]| à | et)", _birthday),

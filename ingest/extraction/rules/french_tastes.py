@@ -178,7 +178,7 @@ def _responsible(match: re.Match[str], clause: Clause) -> Draft | None:
 _TOPIC = rf"(?:mes|les|nos|mon|ma|le|la|toutes mes|tous mes|toutes les|tous les) (?P<use>{NP})"
 _WRITE = r"(?:réponds|répondez|répondre|répond|écris|écrivez|écrire|parle|parlez|parler|adresse-toi|communique|communiquez)"
 _SEND = r"(?:envoie|envoyez|envoyer|rédige|rédigez|écris|écrivez|fais|faites|transmets|transmettez|donne|donnez|prépare|préparez)"
-_POLITE = r"(?:(?:merci de|merci d'|s'il te plaît|s'il vous plaît|stp|svp|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|tu peux|vous pouvez|désormais|dorénavant|à partir de maintenant|toujours|veuillez)(?:,)? ?)*"
+_POLITE = r"(?:(?:merci de|merci d'|de |d'|s'il te plaît|s'il vous plaît|stp|svp|peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|tu peux|vous pouvez|désormais|dorénavant|à partir de maintenant|toujours|veuillez)(?:,)? ?)*"
 _ME = r"(?:-moi|-nous| moi| nous| me| à moi)?"
 
 RULES: tuple[Rule, ...] = (
@@ -197,7 +197,7 @@ RULES: tuple[Rule, ...] = (
     rule(rf"je (?:n'|ne )?suis(?P<plus> plus| pas)? {_ADV}(?:devenue? )?(?P<diet>v[ée]ganes?|végan|végétalienn?e?|végétarienn?e?|végé|pescétarienn?e?|flexitarienn?e?)\b", _diet),
     rule(rf"je (?:n'|ne )?suis(?P<plus> plus| pas)? {_ADV}(?:allergique|intolérante?) (?P<link>au |aux |à la |à l'|à )(?P<thing>{NP}){END}", _allergy),
     rule(rf"(?:je ne |j'ai )(?:mange|bois|arrêté de manger|arrêté de boire|arrêté)(?: plus| pas| jamais)? (?:de |d'|du )(?P<thing>(?:viande|porc|poisson|alcool|gluten|café|lait|sucre|fromage|bœuf|thé|vin)(?: \w{{3,10}})?){END}", _avoids),
-    rule(rf"(?:je n'|{_J})(?P<verb>aime|adore|déteste|hais|kiffe|apprécie){_PLUS} {_ADV}(?P<thing>(?!pas\b|plus\b|mieux\b){NP}){END}", _likes),
+    rule(rf"(?:je n'|je ne |{_J})(?P<verb>aime|adore|déteste|hais|kiffe|apprécie|supporte){_PLUS} {_ADV}(?P<thing>(?!pas\b|plus\b|mieux\b){NP}){END}", _likes),
     rule(rf"j'ai (?P<verb>horreur) (?:de la |de l'|du |des |de |d')(?P<thing>{NP}){END}", _likes),
     rule(rf"je (?:ne )?parle{_PLUS} {_ADV}(?:couramment |un peu |bien )?(?:le |l')?(?P<lang>{values.LANGUAGE})\b", _speaks),
     rule(rf"je (?:suis bilingue|maîtrise) (?:en |le |l')?(?P<lang>{values.LANGUAGE})\b", _speaks),
@@ -215,6 +215,6 @@ RULES: tuple[Rule, ...] = (
     rule(rf"je travaille (?:uniquement )?(?:du )(?P<days>{_DAY} au {_DAY})", _days),
     rule(r"(?:je suis|je serai|je vais être) (?P<how>en (?:congés?|vacances|arrêt maladie|arrêt|déplacement|télétravail|congé (?:maternité|paternité|parental)|rtt)|absente?|indisponible|hors ligne)\b", _away),
     rule(rf"(?:je (?:pars|vais|voyage|m'envole)|on (?:part|va)|je serai) (?:en vacances )?(?P<link>à|au|en|aux|pour) (?P<place>(?-i:[A-ZÉ][\wéèàç-]+)){END_FOR}", _trip),
-    rule(rf"je (?:ne )?(?P<plus>plus )?(?:suis {_ADV}(?:le |la )?(?:responsable|en charge|chef|cheffe)|m'occupe {_ADV}au quotidien) (?P<thing>(?:de la |de l'|du |des |d'|de ){NP}){END}", _responsible),
+    rule(rf"je (?:ne )?(?P<plus>plus )?(?:suis {_ADV}(?:le |la )?(?:responsable|en charge)|m'occupe {_ADV}au quotidien) (?P<thing>(?:de la |de l'|du |des |d'|de ){NP}){END}", _responsible),
     rule(rf"je (?:dirige|gère|pilote|supervise|encadre|maintiens) (?P<thing>(?:l'|le |la |les ){NP}){END}", _responsible),
 )

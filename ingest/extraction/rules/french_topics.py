@@ -6,10 +6,11 @@ import re
 
 from facts.vocabulary import Category, Kind, Volatility
 from ingest.extraction import dates
+from ingest.extraction.base import GROUP
 from ingest.extraction.rules import claims, values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import CLEAR, END, END_FOR, NAME, NP, STATED, Builder, Draft, Rule, rule, value
-from ingest.extraction.rules.english_topics import topic_of
+from ingest.extraction.rules.english_topics import handed_over, topic_of
 
 TOPIC = r"(?:le projet |l'application |le service |l'appli |notre |nos |le |la |les |l')?(?P<topic>[\w.#+-]{2,30}(?: [\w.#+'-]{1,20}){0,3}?)"
 
@@ -40,7 +41,7 @@ def _person(match: re.Match[str], clause: Clause) -> Draft | None:
     topic, person = topic_of(match["topic"]), values.name(match["person"])
     if not topic or _is_person(topic) or not re.fullmatch(NAME, person) or person.split()[0] in {"Le", "La", "Les", "Je", "On", "Il", "Elle", "Nous"}:
         return None
-    return Draft(says=f"a pour responsable {person}", predicate="owner", value=value(person), about=topic, kind=Kind.RELATION, confidence=CLEAR, volatility=Volatility.SLOW)
+    return Draft(says=f"a pour responsable {person}", predicate="owner", value=value(person), about=topic, category=Category.HANDOFF if clause.marker or handed_over(clause.lead) else Category.GENERAL, kind=Kind.RELATION, confidence=CLEAR, volatility=Volatility.SLOW)
 
 
 def _deadline(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -50,6 +51,16 @@ def _deadline(match: re.Match[str], clause: Clause) -> Draft | None:
         return None
     day = (found[-1].after - dates.timedelta(days=1)).isoformat()
     return Draft(says=f"a pour échéance le {day}", predicate="deadline", value=value(day), about=topic, category=Category.DEADLINE_MENTION, kind=Kind.EVENT, confidence=STATED, volatility=Volatility.VOLATILE)
+
+
+_GROUP_PREDICATES = {"base de données": "database", "hébergeur": "cloud_provider", "framework": "framework", "stack": "stack", "outil de suivi": "issue_tracker"}
+
+
+def _group_property(match: re.Match[str], clause: Clause) -> Draft | None:
+    thing, what = values.bare(match["thing"]), match["what"].lower()
+    if claims.is_vague(thing) or len(thing.split()) > 4:
+        return None
+    return Draft(says=f"utilise {thing} comme {what}", predicate=_GROUP_PREDICATES[what], value=value(values.common(thing)), about=GROUP, confidence=CLEAR, volatility=Volatility.SLOW)
 
 
 def _location(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -66,11 +77,12 @@ _OF = r"(?:du projet |de l'application |du service |du |de la |de l'|des |de |d'
 RULES: tuple[Rule, ...] = (
     rule(rf"(?:la date limite|l'échéance|la deadline|la date de (?:livraison|rendu)|la livraison|le rendu) (?:pour (?:le |la |les |l')?|{_OF})(?P<topic>[\wéèêàç.#+'-]{{2,30}}(?: [\wéèêàç.#+'-]{{1,20}}){{0,3}}?) (?:est|a été|sera|passe|tombe) {_NOW}(?:fixée? |reportée? |repoussée? |décalée? |avancée? |prévue? )*(?P<when>(?:au |à |le |pour |en )?[^;!?()]{{2,40}}?)(?=\s*$|[.;!]|,)", _deadline),
     rule(rf"{TOPIC} (?:est|sont) {_NOW}(?:à rendre|à livrer|attendue?s?|due?s?) {_WHEN}", _deadline),
-    rule(rf"{TOPIC} (?:n')?utilisent?(?P<plus> plus| pas)? {_NOW}(?P<thing>{NP})(?: (?:pour|comme) (?P<use>{NP}))?{END}", _uses),
+    rule(rf"{TOPIC} (?:n')?utilise(?:nt)?(?P<plus> plus| pas)? {_NOW}(?P<thing>{NP})(?: (?:pour|comme) (?P<use>{NP}))?{END}", _uses),
     rule(rf"{TOPIC} (?:est|a|ont|sont) {_NOW}(?:passée?s?|migrée?s?|basculée?s?|été migrée?s?|été déplacée?s?) (?:de {NP} )?(?:à|sur|vers) (?P<thing>{NP})(?: pour (?P<use>{NP}))?{END}", _uses),
     rule(rf"{TOPIC} (?:est|sont|n'est|n'est) (?P<plus>plus |pas )?{_NOW}(?:hébergée?s?|déployée?s?) (?:chez|sur|dans) (?P<thing>{NP}){END_FOR}", _property("hosted_on", "est hébergé sur", "n'est plus hébergé sur")),
     rule(rf"{TOPIC} (?:ne )?(?:tourne|tournent|fonctionne)(?P<plus> plus)? {_NOW}(?:sur|avec|sous) (?P<thing>{NP}){END_FOR}", _property("hosted_on", "tourne sur", "ne tourne plus sur")),
     rule(rf"{TOPIC} (?:est|sont) {_NOW}(?:écrite?s?|codée?s?|développée?s?|implémentée?s?) en (?P<thing>{NP}){END_FOR}", _property("written_in", "est écrit en", "n'est plus écrit en")),
+    rule(rf"(?:notre|nos) (?P<what>base de données|hébergeur|framework|stack|outil de suivi) (?:est|c'est) {_NOW}(?P<thing>{NP}){END}", _group_property),
     rule(rf"{TOPIC} dépend(?:ent)? {_NOW}(?:de |d'|du )(?P<thing>{NP}){END_FOR}", _property("depends_on", "dépend de", "ne dépend plus de")),
     rule(rf"(?:le |la )?(?:responsable|référente?|chef|cheffe|lead|contact|pilote|propriétaire) {_OF}(?P<topic>[\wéèêàç.#+'-]{{2,30}}(?: [\wéèêàç.#+'-]{{1,20}}){{0,2}}?) (?:est|c'est) {_NOW}(?P<person>(?-i:{NAME})){END}", _person),
     rule(rf"{TOPIC} (?:est|sont) {_NOW}(?:gérée?s?|pilotée?s?|maintenue?s?|suivie?s?|dirigée?s?) par (?P<person>(?-i:{NAME})){END_FOR}", _person),

@@ -38,5 +38,21 @@ def is_occupation(role: str) -> bool:
             before = place > 0
             after = len(words) > place + 1 and words[place + 1] in {"de", "d'équipe", "des", "en", "of", "marketing", "technique"}
             last = place == len(words) - 1
-            return (last or after or word.endswith(("eur", "euse"))) and (word not in _NEED_MORE or before)
+            if (last or after or word.endswith(("eur", "euse"))) and (word not in _NEED_MORE or before):
+                return True
     return False
+
+
+_FRENCH: dict[str, str] = {
+    "infirmier": "nurse", "infirmière": "nurse", "développeur": "developer", "développeuse": "developer", "ingénieur": "engineer", "ingénieure": "engineer",
+    "graphiste": "graphic designer", "médecin": "doctor", "avocat": "lawyer", "avocate": "lawyer", "étudiant": "student", "étudiante": "student", "comptable": "accountant",
+    "architecte": "architect", "journaliste": "journalist", "photographe": "photographer", "professeur": "teacher", "professeure": "teacher", "prof": "teacher", "enseignant": "teacher",
+    "enseignante": "teacher", "psychologue": "psychologist", "dentiste": "dentist", "pharmacien": "pharmacist", "pharmacienne": "pharmacist", "traducteur": "translator", "traductrice": "translator",
+    "chef de projet": "project manager", "cheffe de projet": "project manager", "consultante": "consultant", "cuisinier": "cook", "cuisinière": "cook", "boulanger": "baker", "boulangère": "baker",
+    "stagiaire": "intern", "retraité": "retiree", "retraitée": "retiree", "electricien": "electrician", "plombier": "plumber", "vendeur": "salesperson", "vendeuse": "salesperson",
+}  # fmt: skip
+
+
+def canonical(role: str) -> str:
+    """One name per occupation where both languages have a plain one; otherwise the words as said."""
+    return _FRENCH.get(role, role)

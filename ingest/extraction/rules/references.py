@@ -17,23 +17,34 @@ _FILLER = re.compile(
     r"|voici|le|la|les|lien|un|une|regarde[zr]?|voir|ici|est|sur|pour|de|du|des|d'|l'|et|c'est|ça|cf|merci|via)\b|[\W_]+",
     re.IGNORECASE,
 )
+#: Words that name what stands behind an address.
+_POINTS = re.compile(
+    r"\b(?:docs?|documentation|spec|guide|article|post|paper|ticket|issue|pr|pull request|repo|repository|design|wiki|runbook|dashboard|slides?|deck|recording|notes|report|page|link|manual|tutorial|video|file|folder|sheet"
+    r"|spreadsheet|form|policy|announcement|changelog|log|release|blog|book|example|lien|guide|rapport|dossier|compte[- ]rendu|présentation|maquettes?|tableau|procédure|fichier|vidéo|formulaire|aide|expliqué)\b",
+    re.IGNORECASE,
+)
+_NOT_TELLING = re.compile(r"(?:regarding|seems|though|but|so|if|when|why|how|what|do|does|is|are|it|this|that|there|which|because|unless|maybe|or|si|quand|pourquoi|est-ce|yes|no|another)\b(?! (?:link|doc|is the|are the))", re.IGNORECASE)
+_MENTION = re.compile(r"@[\w.-]{1,40}")
 
 
 def reference(sentence: Sentence, *, item: ExtractionInput) -> Candidate | None:
     """Return the reference a sentence with a link makes, or ``None`` when it says nothing about it."""
-    words = " ".join(sentence.plain.split()).strip(" .,;:!?()<>-–—\"'")
+    words = " ".join(_MENTION.sub(" ", sentence.plain).split()).strip(" .,;:!?()<>-–—\"'")
     telling = _FILLER.sub(" ", words).split()
-    if sentence.asks or not telling or len(words) > 200:
+    pointed = bool(_POINTS.search(words))
+    if sentence.asks or _NOT_TELLING.match(words) or len(telling) < (1 if pointed else 2) or len(words) > (200 if pointed else 100):
         return None
     language = languages.detect(words) or languages.ENGLISH
     who = subject(item.speaker_name, "", language)
     described = words[:1].lower() + words[1:] if not re.match(r"[A-Z]{2}|[A-Z]\w*[A-Z]", words) else words
     described = re.sub(r"^(?:here's|here is|here are|see|check out|fyi|voici|voir|cf)\b:?\s*(?:the link to |le lien vers )?", "", described, flags=re.IGNORECASE)
     if re.search(r"\b(?:i|my|me|we|our|us|je|j'|mon|ma|mes|nous|notre|nos|you|your|tu|vous)\b", described, re.IGNORECASE):
-        described = " ".join(telling[:8])
+        named = _POINTS.search(described)
+        described = named.group() if named else ""
+    shown = f" ({described.strip(' :,')})" if described.strip(" :,") else ""
     says = "shared a link" if language == languages.ENGLISH else "a partagé un lien"
     return Candidate(
-        statement=f"{who} {says} ({described.strip(' :,')}): {sentence.link}",
+        statement=f"{who} {says}{shown}: {sentence.link}",
         quote=sentence.quote,
         confidence=STRONG,
         category=Category.REFERENCE,

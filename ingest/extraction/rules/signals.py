@@ -27,6 +27,14 @@ _PREDICATES = {
 }
 
 
+#: A clause that only hangs on another one states nothing by itself.
+_SUBORDINATE = re.compile(
+    r"(?:where|which|who|whose|as soon as|although|though|when|whenever|since|because|after|before|once|than|so that|the moment|whatever|whoever"
+    r"|où|lorsque|quand|dès que|une fois|parce que|puisque|bien que|quoique|dont|that (?:is|are|was|i|we|you|has|have)\b(?! (?:so|really|very)))\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """A sign of one category anywhere in a clause.
@@ -48,13 +56,15 @@ class Signal:
             return None
         if clause.hypothetical and not self.modal and self.category in {Category.COMMITMENT, Category.HANDOFF, Category.STATUS_UPDATE, Category.MOOD_SIGNAL}:
             return None
+        if _SUBORDINATE.match(clause.text):
+            return None
         match = self.pattern.search(clause.text)
         if not match or (self.unless and self.unless.search(clause.text)):
             return None
         found = dates.find(clause.text, occurred_at=clause.item.occurred_at, timezone=clause.item.timezone)
         if self.dated and not found:
             return None
-        if len(clause.text.split()) < 2:
+        if len(clause.text.split()) < (3 if self.category == Category.STATUS_UPDATE and clause.language == "en" else 2):
             return None
         return _draft(self, match, clause, found)
 

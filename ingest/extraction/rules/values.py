@@ -41,8 +41,7 @@ _DOMAIN_WORDS: dict[str, str] = {
     "cloud": "aws=amazon_web_services gcp=google_cloud=google_cloud_platform azure=microsoft_azure heroku ovh=ovhcloud scaleway hetzner fly.io vercel netlify digitalocean cloudflare render kubernetes=k8s",
     "shell": "bash zsh fish powershell",
     "package_manager": "npm pnpm yarn pip poetry uv conda",
-    "message_format": "bullet_points=bullets=listes_à_puces=bullet_lists=puces short_answers=short_replies=concise_answers=réponses_courtes=brief_answers"
-    "=réponses_concises=concise_replies=short_messages long_answers=detailed_answers=réponses_détaillées=detailed_explanations",
+    "message_format": "bullet_points=bullets=listes_à_puces=bullet_lists=puces",
 }  # fmt: skip
 #: canonical value of a word, and its domain
 _CANONICAL: dict[str, tuple[str, str]] = {}
@@ -72,11 +71,16 @@ _PLACES: dict[str, str] = {
     "londres": "London", "lisbonne": "Lisbon", "genève": "Geneva", "bruxelles": "Brussels", "berlin": "Berlin", "vienne": "Vienna", "rome": "Rome",
     "barcelone": "Barcelona", "édimbourg": "Edinburgh", "copenhague": "Copenhagen", "varsovie": "Warsaw", "prague": "Prague", "athènes": "Athens",
     "moscou": "Moscow", "pékin": "Beijing", "munich": "Munich", "milan": "Milan", "venise": "Venice", "florence": "Florence", "anvers": "Antwerp", "cologne": "Cologne",
-    "espagne": "Spain", "allemagne": "Germany", "italie": "Italy", "belgique": "Belgium", "suisse": "Switzerland", "angleterre": "England", "royaume-uni": "United Kingdom",
+    "france": "France", "maroc": "Morocco", "irlande": "Ireland", "écosse": "Scotland", "grèce": "Greece", "pologne": "Poland", "suède": "Sweden", "norvège": "Norway", "autriche": "Austria", "brésil": "Brazil", "chine": "China", "inde": "India", "espagne": "Spain", "allemagne": "Germany", "italie": "Italy", "belgique": "Belgium", "suisse": "Switzerland", "angleterre": "England", "royaume-uni": "United Kingdom",
     "états-unis": "United States", "portugal": "Portugal", "japon": "Japan", "pays-bas": "Netherlands", "nyc": "New York", "new york city": "New York", "sf": "San Francisco",
     "montréal": "Montreal", "québec": "Quebec", "the uk": "United Kingdom", "uk": "United Kingdom", "the us": "United States", "us": "United States", "usa": "United States",
     "the usa": "United States", "la": "Los Angeles", "marseilles": "Marseille", "lyons": "Lyon",
 }  # fmt: skip
+_COUNTRIES = frozenset(
+    """France Spain Portugal Germany Italy Belgium Switzerland Netherlands Austria Poland Greece Ireland Scotland England Wales Sweden Norway
+    Denmark Finland Iceland Hungary Romania Bulgaria Croatia Serbia Ukraine Russia Turkey Canada Mexico Brazil Argentina Chile Colombia Peru
+    Japan China India Korea Vietnam Thailand Indonesia Malaysia Singapore Australia Morocco Algeria Tunisia Egypt Nigeria Kenya Senegal Luxembourg""".split()
+) | {"United Kingdom", "United States", "New Zealand", "South Africa", "South Korea", "Czech Republic"}
 #: Places people write without a capital in chat.
 _LOWER_PLACES = frozenset(
     """paris lyon marseille lille nantes bordeaux toulouse nice strasbourg rennes montpellier grenoble london lisbon porto madrid barcelona
@@ -139,6 +143,11 @@ def place(text: str) -> str:
         return ""
     city = head.split(",")[0].strip()
     return _PLACES.get(city.casefold(), city)
+
+
+def is_country(place_name: str) -> bool:
+    """Whether a canonical place name is a country."""
+    return place_name in _COUNTRIES
 
 
 def name(text: str) -> str:

@@ -51,7 +51,7 @@ def _verb(word: str) -> str:
     low = word.lower()
     if low in _IRREGULAR:
         return _IRREGULAR[low]
-    if low in _AUXILIARY or low in _PAST or low.endswith("ed") or low in _ADVERBS:
+    if low in _AUXILIARY or low in _PAST or (low.endswith("ed") and not low.endswith("eed")) or low in _ADVERBS:
         return word
     if re.search(r"(?:s|x|z|ch|sh|o)$", low):
         return f"{word}es"
@@ -76,7 +76,7 @@ def _english(text: str, who: str) -> str:
     for pattern, word in (
         (r"\b[Mm]yself\b", "themselves"), (r"\b[Mm]y\b", "their"), (r"\b[Mm]ine\b", "theirs"), (r"\b[Mm]e\b", "them"),
         (r"\b[Oo]urselves\b", "themselves"), (r"\b[Oo]urs?\b", "the team's"), (r"\bus\b", "the team"),
-        (r"\b[Yy]ou're\b", "they are"), (r"\b[Yy]our\b", "their"), (r"\b[Yy]ou\b", "them"),
+        (r"\b[Yy]ou(?= (?:can|will|are|have|need|want|could|should|might|may|know|get|see|do|did|had|all))", "they"), (r"\b[Yy]ou're\b", "they are"), (r"\b[Yy]our\b", "their"), (r"\b[Yy]ou\b", "them"),
     ):  # fmt: skip
         text = re.sub(pattern, word, text)
     return text
