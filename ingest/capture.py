@@ -69,7 +69,7 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
 
     Raises ``Refused`` (``missing_right``, ``forbidden_scope``, ``peer_not_allowed``), ``Conflicting``
     (``idempotency_mismatch``, ``alias_conflict``) and ``DomainError`` (``missing_scope``, ``empty_text``,
-    ``payload_too_large``, ``alias_self_registration_too_long``); the field names the event (``events.3.scope``).
+    ``event_too_large``, ``alias_self_registration_too_long``); the field names the event (``events.3.scope``).
     """
     require_right(principal, Right.CAPTURE)
     with account_transaction(principal.account_id):
@@ -174,7 +174,7 @@ def _turns(item: Observation) -> tuple[Turn, ...]:
     if len(turns) > MAX_TURNS or sum(len(turn.text) for turn in turns) > MAX_TEXT:
         raise DomainError(
             f"An event has at most {MAX_TURNS} turns and {MAX_TEXT} characters.",
-            code="payload_too_large",
+            code="event_too_large",
             field="payload",
         )
     return turns

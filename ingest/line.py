@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
@@ -16,6 +17,7 @@ from facts import jobs
 from facts.clock import now
 from facts.models import Event, Job
 from facts.models.records import JobStatus
+from facts.tenancy import ROOT
 from ingest.models import EventOutcome, OutcomeResult
 
 PROCESS = "ingest.process"
@@ -43,15 +45,25 @@ def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]
     return queued
 
 
-def pending(
-    account_id: uuid.UUID, *, scope_id: uuid.UUID | None = None, subject_id: uuid.UUID | None = None
-) -> QuerySet[EventOutcome]:
-    """Return what waits in the account, in one scope, or for one subject, in order."""
-    waiting = EventOutcome.objects.filter(account_id=account_id, result=OutcomeResult.PENDING)
-    if scope_id is not None:
-        waiting = waiting.filter(scope_id=scope_id)
-    if subject_id is not None:
-        waiting = waiting.filter(subject_id=subject_id)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of an account's line: one scope's, one subject's, or that of a scope and those below it (``under``)."""
+
+    account_id: uuid.UUID
+    scope_id: uuid.UUID | None = None
+    subject_id: uuid.UUID | None = None
+    under: str | None = None
+
+
+def pending(part: Part) -> QuerySet[EventOutcome]:
+    """Return what waits there, in order."""
+    waiting = EventOutcome.objects.filter(account_id=part.account_id, result=OutcomeResult.PENDING)
+    if part.scope_id is not None:
+        waiting = waiting.filter(scope_id=part.scope_id)
+    if part.subject_id is not None:
+        waiting = waiting.filter(subject_id=part.subject_id)
+    if part.under is not None and part.under != ROOT:
+        waiting = waiting.filter(Q(scope__path=part.under) | Q(scope__path__startswith=f"{part.under}/"))
     return waiting.order_by("occurred_at", "event_id")
 
 
@@ -64,11 +76,16 @@ def front(waiting: QuerySet[EventOutcome]) -> EventOutcome | None:
     return waiting.filter(free).select_related("job").first()
 
 
+def line_of(outcome: EventOutcome) -> Part:
+    """Return the line in which an event stands: that of its subject in its scope."""
+    return Part(account_id=outcome.account_id, scope_id=outcome.scope_id, subject_id=outcome.subject_id)
+
+
 def is_overtaking(outcome: EventOutcome) -> bool:
     """Tell whether an earlier event of the same line is being processed right now, in other hands."""
     earlier = Q(occurred_at__lt=outcome.occurred_at) | Q(occurred_at=outcome.occurred_at, event_id__lt=outcome.event_id)
     return (
-        pending(outcome.account_id, scope_id=outcome.scope_id, subject_id=outcome.subject_id)
+        pending(line_of(outcome))
         .filter(earlier, job__status=JobStatus.RUNNING, job__claimed_at__gte=now() - jobs.CLAIM_LASTS)
         .exists()
     )

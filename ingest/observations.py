@@ -92,7 +92,7 @@ def read_batch(body: Mapping[str, Any], *, at: datetime) -> tuple[list[Observati
     """Return the observations of a capture request and its batch key ("" when it has none).
 
     ``at`` is the present. Raises ``DomainError`` naming the first field at fault, ``events.3.payload`` for one of the
-    fourth event: ``invalid_payload``, ``batch_too_large``, ``payload_too_large``, ``key_too_long``,
+    fourth event: ``invalid_payload``, ``batch_too_large``, ``event_too_large``, ``key_too_long``,
     ``naive_datetime``, ``invalid_datetime``, ``impossible_date``, ``ambiguous_field``, ``invalid_scope``.
     """
     events = body.get("events")
@@ -167,7 +167,7 @@ def _payload(event: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
     cleaned, notes = clean_json(payload)
     if len(json.dumps(cleaned, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:
         raise DomainError(
-            f"A payload has at most {MAX_PAYLOAD_BYTES // 1024} KiB.", code="payload_too_large", field="payload"
+            f"A payload has at most {MAX_PAYLOAD_BYTES // 1024} KiB.", code="event_too_large", field="payload"
         )
     return cleaned, notes
 
@@ -246,6 +246,6 @@ def _recorded(event: Mapping[str, Any]) -> dict[str, Any]:
             claims[name], _ = clean_json(event[name])
     if len(json.dumps(claims, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:
         raise DomainError(
-            f"A source has at most {MAX_PAYLOAD_BYTES // 1024} KiB.", code="payload_too_large", field="source"
+            f"A source has at most {MAX_PAYLOAD_BYTES // 1024} KiB.", code="event_too_large", field="source"
         )
     return claims

@@ -11,7 +11,7 @@ from facts import jobs
 from facts.audience import may_see
 from facts.clock import now
 from facts.errors import NotFound
-from facts.models import Event
+from facts.models import Event, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import Level, SubjectKind
 from governance.access import Principal, Right, Role, has_role, require_right, resolve_reader, role_at, within_limit
@@ -110,6 +110,17 @@ def find(principal: Principal, event_id: uuid.UUID) -> tuple[Event, EventOutcome
         return event, None, []
     candidates = CandidateOutcome.objects.filter(account_id=event.account_id, outcome=outcome)
     return event, outcome, list(candidates.select_related("fact").order_by("ordinal"))
+
+
+def find_job(principal: Principal, job_id: uuid.UUID) -> Job | None:
+    """Return the job of an event in a scope where the caller may be, or ``None``."""
+    outcome = EventOutcome.objects.filter(account_id=principal.account_id, job_id=job_id).select_related("job", "scope")
+    found = outcome.first()
+    if found is None or not within_limit(principal, found.scope.path):
+        return None
+    if principal.is_person and role_at(principal, found.scope.path) is None:
+        return None
+    return found.job
 
 
 def _may_know(principal: Principal, event: Event) -> bool:

@@ -27,6 +27,7 @@ from facts.vocabulary import EvidenceLevel, OriginTrust
 from governance import placement
 from ingest import line, outcomes, passages, reading, reasons
 from ingest.extraction import ExtractionFailed, ExtractorIdentity
+from ingest.line import Part
 from ingest.models import CandidateResult, EventOutcome, OutcomeResult
 from ingest.outcomes import Tally
 from ingest.reading import Loaded, LoadedTurn, Reading
@@ -58,59 +59,47 @@ def take_turn(account_id: uuid.UUID, job_id: uuid.UUID) -> None:
             return
         if outcome.result == OutcomeResult.FAILED and outcome.job.status == JobStatus.QUEUED:
             outcomes.reopen(outcome)
-    process_front(account_id, scope_id=outcome.scope_id, subject_id=outcome.subject_id)
+    process_front(line.line_of(outcome))
 
 
-def drain(
-    account_id: uuid.UUID,
-    *,
-    seconds: float,
-    scope_id: uuid.UUID | None = None,
-    subject_id: uuid.UUID | None = None,
-) -> Drained:
-    """Process what waits, and wait for what others process, at most about ``seconds``.
+def drain(part: Part, *, seconds: float) -> Drained:
+    """Process what waits there, and wait for what others process, at most about ``seconds``.
 
     Events that pause before another try are not waited for.
     """
     deadline = time.monotonic() + seconds
-    narrowed = {"scope_id": scope_id, "subject_id": subject_id}
-    with account_transaction(account_id):
-        wanted = list(line.soon(line.pending(account_id, **narrowed)).values_list("id", flat=True))
+    with account_transaction(part.account_id):
+        wanted = list(line.soon(line.pending(part)).values_list("id", flat=True))
     while time.monotonic() < deadline:
-        if process_front(account_id, **narrowed):
+        if process_front(part):
             continue
-        with account_transaction(account_id):
-            if not line.soon(line.pending(account_id, **narrowed)).exists():
+        with account_transaction(part.account_id):
+            if not line.soon(line.pending(part)).exists():
                 break
         time.sleep(LOOK_SECONDS)
-    with account_transaction(account_id):
-        done = EventOutcome.objects.filter(account_id=account_id, id__in=wanted).exclude(result=OutcomeResult.PENDING)
-        return Drained(processed=done.count(), pending=line.pending(account_id, **narrowed).count())
+    with account_transaction(part.account_id):
+        closed = EventOutcome.objects.exclude(result=OutcomeResult.PENDING)
+        done = closed.filter(account_id=part.account_id, id__in=wanted).count()
+        return Drained(processed=done, pending=line.pending(part).count())
 
 
-def process_front(
-    account_id: uuid.UUID, *, scope_id: uuid.UUID | None = None, subject_id: uuid.UUID | None = None
-) -> bool:
-    """Process the first waiting event of the account, the scope or the subject; ``False`` when nobody may now."""
-    with account_transaction(account_id):
-        taken = _claim_front(account_id, scope_id=scope_id, subject_id=subject_id)
-        if taken is None:
-            return False
-        claim, outcome = taken
-        loaded = reading.load(account_id, outcome.event_id)
-    _process(claim, outcome, loaded)
+def process_front(part: Part) -> bool:
+    """Process the first waiting event there; ``False`` when there is none that anybody may work on now."""
+    with account_transaction(part.account_id):
+        taken = _claim_front(part)
+    if taken is None:
+        return False
+    _process(*taken)
     return True
 
 
-def _claim_front(
-    account_id: uuid.UUID, *, scope_id: uuid.UUID | None, subject_id: uuid.UUID | None
-) -> tuple[Claim, EventOutcome] | None:
+def _claim_front(part: Part) -> tuple[Claim, EventOutcome] | None:
     """Claim the front of the line; events whose attempts are used up are closed on the way."""
     for _ in range(_CLAIM_TRIES):
-        outcome = line.front(line.pending(account_id, scope_id=scope_id, subject_id=subject_id))
+        outcome = line.front(line.pending(part))
         if outcome is None:
             return None
-        claim = jobs.claim(account_id, outcome.job_id)
+        claim = jobs.claim(part.account_id, outcome.job_id)
         if claim is not None:
             return claim, outcome
         outcome.job.refresh_from_db()
@@ -119,18 +108,20 @@ def _claim_front(
     return None
 
 
-def _process(claim: Claim, outcome: EventOutcome, loaded: Loaded) -> None:
+def _process(claim: Claim, outcome: EventOutcome) -> None:
+    """Read, extract and write one claimed event; whatever goes wrong, it is tried again and its neighbours go on."""
+    loaded: Loaded | None = None
     extractor = reading.configured_extractor()
     try:
+        with account_transaction(outcome.account_id):
+            loaded = reading.load(outcome.account_id, outcome.event_id)
         found = reading.read(loaded, extractor)
+        _let_earlier_finish(outcome)
+        _write(claim, outcome, loaded, found, identity=extractor.identity)
     except ExtractionFailed as error:
         _give_back(claim, outcome, loaded, error_class=error.error_class, retryable=error.retryable)
-        return
-    _let_earlier_finish(outcome)
-    try:
-        _write(claim, outcome, loaded, found, identity=extractor.identity)
-    except Exception as error:  # whatever went wrong, the event must be tried again and its neighbours go on
-        logger.exception("event_not_written", extra={"event": str(outcome.event_id)})
+    except Exception as error:
+        logger.exception("event_not_processed", extra={"event": str(outcome.event_id)})
         connection.close_if_unusable_or_obsolete()
         _give_back(claim, outcome, None, error_class=type(error).__name__, retryable=True)
 

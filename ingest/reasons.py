@@ -12,12 +12,14 @@ NOTHING_TO_REMEMBER = "nothing_to_remember"
 SUBJECT_UNRESOLVED = "subject_unresolved"
 WITHDRAWN = "event_withdrawn"
 EXTRACTION_FAILED = "extraction_failed"
+NOT_QUEUED = "not_queued"
 
 #: What the event as a whole came to.
 EVENT_REASONS: dict[str, str] = {
     NOT_HUMAN_SPEECH: "No human said it: assistant text, tool output and records are kept, never evidence.",
     NOTHING_TO_REMEMBER: "Nothing in it states a fact.",
     WITHDRAWN: "It was withdrawn before it was processed.",
+    NOT_QUEUED: "It was written by the system or a person and is not read for facts.",
     EXTRACTION_FAILED: "Reading it failed; it is kept and is, or can be, tried again.",
 }
 

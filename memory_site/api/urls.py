@@ -11,6 +11,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", DocsView.as_view(), name="docs"),
     path("", include("governance.api.urls")),
+    path("", include("ingest.api.urls")),
     # Last: whatever no line above knows.
     re_path(r"^.*$", UnknownAddress.as_view()),
 ]

@@ -1,0 +1,15 @@
+"""Addresses of ingestion, below the API's prefix."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from ingest.api.views import CaptureView, ConsolidateSubjectView, ConsolidateView, JobView, OutcomeView
+
+urlpatterns: list[URLPattern] = [
+    path("capture", CaptureView.as_view()),
+    path("consolidate", ConsolidateView.as_view()),
+    path("consolidate/subject", ConsolidateSubjectView.as_view()),
+    path("events/<uuid:event_id>/outcome", OutcomeView.as_view()),
+    path("jobs/<uuid:job_id>", JobView.as_view()),
+]
