@@ -13,7 +13,7 @@ from typing import Any
 
 from facts import resolution
 from facts.actors import Actor
-from facts.errors import NotFound, Refused
+from facts.errors import Conflicting, NotFound, Refused
 from facts.models import ConflictDecision, ConflictSet
 from facts.tenancy import account_transaction
 from governance.access import Delegation, Principal, has_role, require_authority
@@ -182,3 +182,18 @@ def undo(principal: Principal, decision_id: uuid.UUID, *, rationale: str = "") -
             raise NotFound("There is no such decision.", code="decision_not_found")
         actor = deciding_actor(principal, decision.conflict_set_id)
         return resolution.undo(decision_id, account_id=principal.account_id, actor=actor, rationale=rationale)
+
+
+def undo_last(principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "") -> ConflictDecision:
+    """Take the last decision about a set back; raises ``Conflicting`` (``nothing_to_undo``) when there is none."""
+    with account_transaction(principal.account_id):
+        last = (
+            ConflictDecision.objects.filter(
+                account_id=principal.account_id, conflict_set_id=conflict_id, undone_at__isnull=True
+            )
+            .order_by("-decided_at", "-id")
+            .first()
+        )
+        if last is None:
+            raise Conflicting("There is no decision that could be undone.", code="nothing_to_undo")
+        return undo(principal, last.id, rationale=rationale)

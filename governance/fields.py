@@ -92,6 +92,11 @@ def call_scope(data: Mapping[str, Any], *, required: bool = True) -> CallScope |
     return CallScope(path=next(iter(paths.values())), exact="project_id" in said)
 
 
+def project_id_of(path: str) -> str:
+    """Return the ``project_id`` by which a scope is named; the inverse of :func:`call_scope`."""
+    return path.removeprefix("/") or path
+
+
 def recorded_claims(data: Mapping[str, Any]) -> dict[str, str]:
     """Return what the sender states about its tenancy, to be kept with an event and never used as authority."""
     return {name: str(data[name])[:IDENTIFIER_LENGTH] for name in RECORDED_NAMES if data.get(name) not in (None, "")}
@@ -150,19 +155,22 @@ class InstantField(serializers.Field):
         return value.isoformat()
 
 
+def optional_text(max_length: int, help_text: str = "") -> serializers.CharField:
+    """Return a text field that may be absent, null or blank: all three say nothing."""
+    return serializers.CharField(
+        required=False, allow_null=True, allow_blank=True, max_length=max_length, help_text=help_text
+    )
+
+
 class ScopeFields(serializers.Serializer):
     """The names of the scope; adds ``call_scope`` (:class:`CallScope` or ``None``) to the validated data."""
 
     #: Subclasses that can do without a scope say so.
     scope_required = True
 
-    project_id = serializers.CharField(
-        required=False, max_length=SCOPE_LENGTH, help_text="`p` means exactly the scope `/p`."
-    )
-    scope = serializers.CharField(
-        required=False, max_length=SCOPE_LENGTH, help_text="Path of the scope; its ancestors are read too."
-    )
-    scope_path = serializers.CharField(required=False, max_length=SCOPE_LENGTH, help_text="Same as `scope`.")
+    project_id = optional_text(SCOPE_LENGTH, "`p` means exactly the scope `/p`.")
+    scope = optional_text(SCOPE_LENGTH, "Path of the scope; its ancestors are read too.")
+    scope_path = optional_text(SCOPE_LENGTH, "Same as `scope`.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Resolve the names to one scope."""
@@ -174,13 +182,9 @@ class ScopeFields(serializers.Serializer):
 class ReaderFields(serializers.Serializer):
     """The subject of a call and as whom it reads; adds ``subject_key`` and ``reader_key`` (texts or ``None``)."""
 
-    subject_id = serializers.CharField(
-        required=False, max_length=IDENTIFIER_LENGTH, help_text="Key of the subject that the call is about."
-    )
-    peer_key = serializers.CharField(
-        required=False, max_length=IDENTIFIER_LENGTH, help_text="Key of the peer to read as; needs `read_for_others`."
-    )
-    reader = serializers.CharField(required=False, max_length=IDENTIFIER_LENGTH, help_text="Same as `peer_key`.")
+    subject_id = optional_text(IDENTIFIER_LENGTH, "Key of the subject that the call is about.")
+    peer_key = optional_text(IDENTIFIER_LENGTH, "Key of the peer to read as; needs `read_for_others`.")
+    reader = optional_text(IDENTIFIER_LENGTH, "Same as `peer_key`.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Resolve the names."""

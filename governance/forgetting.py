@@ -26,19 +26,20 @@ def disable(
     *,
     fact_id: uuid.UUID | None = None,
     subject_id: uuid.UUID | None = None,
+    within: str | None = None,
     reason: str = "",
 ) -> ForgetReceipt:
     """Hide one fact, or all facts of a subject, and the passages they cite; reversible by :func:`enable`.
 
-    Exactly one of ``fact_id`` and ``subject_id``. The subject itself may always ask this for what is about it, also
-    through a key that reads as it; anybody else needs authority. Raises ``DomainError`` (``invalid_forget_scope``),
-    ``NotFound`` (``fact_not_found``, ``subject_not_found``) and ``Refused``.
+    Exactly one of ``fact_id`` and ``subject_id``; ``within`` narrows to the scope of that path. The subject itself may
+    always ask this for what is about it, also through a key of its own; anybody else needs authority. Raises
+    ``DomainError`` (``invalid_forget_scope``), ``NotFound`` (``fact_not_found``, ``subject_not_found``) and ``Refused``.
     """
     if (fact_id is None) == (subject_id is None):
         raise DomainError("Name one fact or one subject.", code="invalid_forget_scope", field="fact_id")
     with account_transaction(principal.account_id):
-        facts = _facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id)
-        actor = _forgetting_actor(principal, facts, subject_id)
+        facts = _facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id, within=within)
+        actor = _forgetting_actor(principal, facts, subject_id, within=within or ROOT)
         group = new_id()
         hidden: list[uuid.UUID] = []
         for fact in facts:
@@ -105,7 +106,7 @@ def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> 
         still = [str(fact.id) for fact in facts if not _enable_one(fact, actor=actor, reason=reason, group=group)]
         receipt.lifted_at = now()
         receipt.lifted_by = actor.as_json()
-        receipt.counters = {**receipt.counters, "still_disabled": still}
+        receipt.counters = {**receipt.counters, "facts_enabled": len(facts) - len(still), "still_disabled": still}
         receipt.save(update_fields=["lifted_at", "lifted_by", "counters"])
         audit.record(
             principal.account_id,
@@ -146,8 +147,12 @@ def _enable_one(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID) -> b
     return True
 
 
-def _facts_named(account_id: uuid.UUID, *, fact_id: uuid.UUID | None, subject_id: uuid.UUID | None) -> list[Fact]:
+def _facts_named(
+    account_id: uuid.UUID, *, fact_id: uuid.UUID | None, subject_id: uuid.UUID | None, within: str | None
+) -> list[Fact]:
     facts = Fact.objects.filter(account_id=account_id).select_related("scope").order_by("id")
+    if within is not None:
+        facts = facts.filter(scope__path=within)
     if fact_id is not None:
         found = list(facts.filter(pk=fact_id))
         if not found:
@@ -158,14 +163,16 @@ def _facts_named(account_id: uuid.UUID, *, fact_id: uuid.UUID | None, subject_id
     return list(facts.filter(subject_id=subject_id))
 
 
-def _forgetting_actor(principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None) -> Actor:
-    """Subjects speak for themselves; all others need authority where each of the facts lives."""
+def _forgetting_actor(
+    principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None, *, within: str = ROOT
+) -> Actor:
+    """Subjects speak for themselves; all others need authority where each of the facts lives, or else ``within``."""
     about = {fact.subject_id for fact in facts} | ({subject_id} if subject_id else set())
     if principal.subject_id is not None and about == {principal.subject_id}:
         return principal.actor
     if not principal.is_person and Delegation.FORGET not in principal.delegated:
         raise Refused("A person has to decide this.", code="human_required")
     actor = principal.actor
-    for path in sorted({fact.scope.path for fact in facts}) or [ROOT]:
+    for path in sorted({fact.scope.path for fact in facts}) or [within]:
         actor = require_authority(principal, Delegation.FORGET, path=path)
     return actor

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from facts import audit
 from facts.actors import Actor
@@ -18,7 +18,7 @@ from facts.clock import now
 from facts.errors import DomainError, NotFound, Refused
 from facts.ids import new_id
 from facts.models import Membership, Scope, Subject
-from facts.tenancy import account_transaction
+from facts.tenancy import ROOT, account_transaction
 from governance.access import Delegation, Principal, Right, grants_of
 from governance.models import ApiKey
 
@@ -172,9 +172,13 @@ def _load(key_digest: str) -> Principal | None:
             )
 
 
-def list_keys(account_id: uuid.UUID) -> list[ApiKey]:
-    """Return the account's keys, newest first; nothing in them reveals a key."""
-    return list(ApiKey.objects.filter(account_id=account_id).select_related("scope_limit", "peer"))
+def keys_within(principal: Principal) -> QuerySet[ApiKey]:
+    """Return the account's keys that the caller's own limit covers; nothing in them reveals a key."""
+    keys = ApiKey.objects.filter(account_id=principal.account_id).select_related("scope_limit", "peer")
+    limit = principal.scope_limit
+    if limit is None or limit == ROOT:
+        return keys
+    return keys.filter(Q(scope_limit__path=limit) | Q(scope_limit__path__startswith=limit + "/"))
 
 
 def check_may_hand_out(principal: Principal, rights: Iterable[str], delegated: Iterable[str]) -> None:

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from governance.api import conflicts, feedback, forget, keys, reviews
+
+urlpatterns = [
+    path("conflicts", conflicts.ConflictsView.as_view()),
+    path("conflicts/<uuid:conflict_id>", conflicts.ConflictView.as_view()),
+    path("conflicts/<uuid:conflict_id>/resolve", conflicts.ResolveView.as_view()),
+    path("conflicts/<uuid:conflict_id>/dismiss", conflicts.DismissView.as_view()),
+    path("conflicts/<uuid:conflict_id>/defer", conflicts.DeferView.as_view()),
+    path("conflicts/<uuid:conflict_id>/reopen", conflicts.ReopenView.as_view()),
+    path("reviews", reviews.ReviewsView.as_view()),
+    path("reviews/<uuid:review_id>/approve", reviews.ApproveView.as_view()),
+    path("reviews/<uuid:review_id>/reject", reviews.RejectView.as_view()),
+    path("feedback", feedback.FeedbackView.as_view()),
+    path("forget", forget.ForgetView.as_view()),
+    path("forget/<uuid:forget_id>/lift", forget.LiftView.as_view()),
+    path("keys", keys.KeysView.as_view()),
+    path("keys/<uuid:key_id>", keys.KeyView.as_view()),
+]

@@ -145,7 +145,7 @@ def test_faults_are_named_by_field(caller):
     ("body", "expected"),
     [
         ({}, (422, "missing_scope", "scope")),
-        ({"scope": "  "}, (422, "invalid_payload", "scope")),
+        ({"scope": "  ", "project_id": None}, (422, "missing_scope", "scope")),
         ({"scope": "/a/../b"}, (422, "invalid_scope", "scope")),
         ({"scope": "/a", "project_id": "b"}, (422, "ambiguous_field", "scope")),
         ({"scope": "/a", "reader": "x", "peer_key": "y"}, (422, "ambiguous_field", "reader")),
