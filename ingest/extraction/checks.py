@@ -65,33 +65,44 @@ _ISO_DATE = re.compile(r"\b(?:19|20)\d\d-\d\d-\d\d\b")
 _SPEECH = re.compile(
     r"\b(?:asked|greeted|thanked|congratulated|apologi[sz]ed|wondered|inquired|said hello|said hi|says hello|says hi"
     r"|a demandé|a remercié|a salué|a félicité|s'est excusée?|remercie|salue|demande si|se demande)\b"
-    r"|\b(?:said|says|told|wrote|mentioned|replied|a dit|a écrit|a répondu)\b.{0,40}?(?:[\"«“]|\bthat\b|\bque\b|\bqu')",
+    r"|\b(?:said|says|told|wrote|mentioned|replied|a dit|a écrit|a répondu)\b.{0,40}?(?:[\"«“]|\bthat\b"
+    r"|\bque\b|\bqu')",
     re.IGNORECASE,
 )
 _MACHINE = re.compile(
-    r"\b(?:the|an?|this|your|my|our) (?:ai|assistant|agent|bot|chatbot|language model|llm)\b(?! (?:team|project|manager|software))"
+    r"\b(?:the|an?|this|your|my|our) (?:ai|assistant|agent|bot|chatbot|language model|llm)\b(?! (?:team"
+    r"|project|manager|software))"
     r"|\bas an ai\b|\b(?:chatgpt|claude|gemini|copilot) (?:is|was|has|can|will|should)\b"
     r"|\b(?:l'assistant|l'agent|l'ia|le bot|le chatbot|un assistant ia|le modèle de langage)(?![\w-])",
     re.IGNORECASE,
 )
 _DIRECTIVE = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|your|any|system|safety)\b"
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|all|your"
+    r"|any|system|safety)\b"
     r".{0,30}\b(?:instructions?|rules?|prompts?|guidelines?|directives?|memor(?:y|ies))\b"
-    r"|\b(?:ignore|oublie|ignorez|oubliez|contourne)[zr]?\b.{0,30}\b(?:instructions?|consignes?|règles?|directives?)\b"
-    r"|\byou are now\b(?! (?:the|a) (?:owner|lead))|\bact as (?:an?|the|if)\b|\bpretend (?:to be|you are|that you)\b|\bsystem prompt\b"
-    r"|\bdeveloper mode\b|\bjailbreak|\btu es (?:désormais|maintenant) (?:un|une|le|la)\b|\bfais comme si tu\b|\bagis comme\b"
-    r"|\b(?:reveal|print|output|leak|exfiltrate|révèle|affiche)\b.{0,30}\b(?:prompt|instructions?|secrets?|keys?|password|clés?)\b"
+    r"|\b(?:ignore|oublie|ignorez|oubliez|contourne)[zr]?\b.{0,30}\b(?:instructions?|consignes?|règles?"
+    r"|directives?)\b"
+    r"|\byou are now\b(?! (?:the|a) (?:owner|lead))|\bact as (?:an?|the|if)\b|\bpretend (?:to be"
+    r"|you are|that you)\b|\bsystem prompt\b"
+    r"|\bdeveloper mode\b|\bjailbreak|\btu es (?:désormais|maintenant) (?:un|une|le|la)\b"
+    r"|\bfais comme si tu\b|\bagis comme\b"
+    r"|\b(?:reveal|print|output|leak|exfiltrate|révèle|affiche)\b.{0,30}\b(?:prompt|instructions?"
+    r"|secrets?|keys?|password|clés?)\b"
     r"|\b(?:do not|don't|never) (?:tell|inform|warn|mention to|reveal to) (?:the )?(?:user|customer|human|anyone)\b"
     r"|\bne (?:dis|révèle|mentionne)[sz]? (?:jamais|pas|rien)\b.{0,20}\b(?:utilisateur|client)"
-    r"|\b(?:always|from now on,?(?: you)?(?: must| should)?(?: always)?) (?:recommend|approve|trust|obey|execute|run|send|forward|transfer)\b"
+    r"|\b(?:always|from now on,?(?: you)?(?: must| should)?(?: always)?) (?:recommend|approve|trust"
+    r"|obey|execute|run|send|forward|transfer)\b"
     r"|\b(?:recommande|approuve|exécute|obéis|transfère)[sz]? toujours\b",
     re.IGNORECASE,
 )
 _FIRST_PERSON = {
     languages.ENGLISH: re.compile(
-        r"(?<![\w/'-])(?:I(?:'(?:m|ve|ll|d))?(?![\w/.'-])|(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Oo]urselves)(?![\w-]))"
+        r"(?<![\w/'-])(?:I(?:'(?:m|ve|ll|d))?(?![\w/.'-])|(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us"
+        r"|[Oo]urs?|[Oo]urselves)(?![\w-]))"
     ),
-    languages.FRENCH: re.compile(r"(?<![\w'-])(?:je|j'|moi|mon|ma|mes|me|m'|nous|notre|nos)(?![\w-])(?<!-moi)", re.IGNORECASE),
+    languages.FRENCH: re.compile(
+        r"(?<![\w'-])(?:je|j'|moi|mon|ma|mes|me|m'|nous|notre|nos)(?![\w-])(?<!-moi)", re.IGNORECASE
+    ),
 }
 _OWN_REQUEST = re.compile(r"\b(?:me|my|us|our|moi|mes|mon|ma|nous|nos)\b", re.IGNORECASE)
 
@@ -172,5 +183,7 @@ def _unresolved_dates(candidate: Candidate, item: ExtractionInput) -> list[str]:
     plain = candidate.quote.replace("’", "'").replace("\u00a0", " ")
     resolved: set[date] = set()
     for mention in dates.find(plain, occurred_at=item.occurred_at, timezone=item.timezone):
-        resolved.update((mention.first, mention.after, mention.after - timedelta(days=1), mention.first - timedelta(days=1)))
+        resolved.update(
+            (mention.first, mention.after, mention.after - timedelta(days=1), mention.first - timedelta(days=1))
+        )
     return [text for text in wanted if text not in {day.isoformat() for day in resolved}]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from ingest.extraction.calendar_spans import day_span, month_span, nearest, quarter_of, quarter_span, shifted
+
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -70,10 +72,9 @@ _NUMBERS = {
     for word in words.split()
 }
 _UNITS = {
-    "day": "day", "days": "day", "jour": "day", "jours": "day",
-    "week": "week", "weeks": "week", "semaine": "week", "semaines": "week",
-    "month": "month", "months": "month", "mois": "month",
-    "year": "year", "years": "year", "an": "year", "ans": "year", "année": "year", "années": "year",
+    "day": "day", "days": "day", "jour": "day", "jours": "day", "week": "week", "weeks": "week", "semaine": "week",
+    "semaines": "week", "month": "month", "months": "month", "mois": "month", "year": "year", "years": "year",
+    "an": "year", "ans": "year", "année": "year", "années": "year",
 }  # fmt: skip
 _SHORT = {"mon", "tue", "wed", "thu", "fri", "sat", "sun", "mar", "may", "dec", "sep", "jan", "jun", "jul"}
 
@@ -96,8 +97,8 @@ _PATTERN = re.compile(
     | (?:(?:{_WEEKDAY}),?\s+)?(?P<month2>{_MONTH})\.?\s+(?:the\s+)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)
         (?:,?\s+(?P<year2>{_YEAR}))?
     | (?P<month3>{_MONTH})\.?\s+(?P<year3>{_YEAR})
-    | (?P<near>day\s+after\s+tomorrow|day\s+before\s+yesterday|yesterday|tomorrow|today|tonight|this\s+(?:morning|afternoon
-        |evening)|après-demain|avant-hier|hier|demain|aujourd'hui|ce\s+(?:soir|matin)|cet\s+après-midi|eod)
+    | (?P<near>day\s+after\s+tomorrow|day\s+before\s+yesterday|yesterday|tomorrow|today|tonight
+        |this\s+(?:morning|afternoon|evening)|après-demain|avant-hier|hier|demain|aujourd'hui|ce\s+(?:soir|matin)|cet\s+après-midi|eod)
     | in\s+(?P<count1>{_COUNT})\s+(?P<unit1>{_UNIT})
     | dans\s+(?P<count2>{_COUNT})\s+(?P<unit2>{_UNIT})
     | (?P<count3>{_COUNT})\s+(?P<unit3>{_UNIT})\s+ago
@@ -190,22 +191,22 @@ def _span(match: re.Match[str], today: date, *, past: bool, bare: bool) -> tuple
     """First day, day after the last, and whether the words are relative; ``None`` when there is no one reading."""
     group = match.groupdict()
     if group["iso"]:
-        return (*_day(date.fromisoformat(group["iso"])), False)
+        return (*day_span(date.fromisoformat(group["iso"])), False)
     for number in "12":
         if group[f"day{number}"]:
             month, day = _MONTHS[group[f"month{number}"].lower()], int(group[f"day{number}"])
             year = group[f"year{number}"]
-            chosen = date(int(year), month, day) if year else _nearest(today, month, day, past=past)
-            return (*_day(chosen), False)
+            chosen = date(int(year), month, day) if year else nearest(today, month, day, past=past)
+            return (*day_span(chosen), False)
     if group["month3"]:
-        return (*_month(int(group["year3"]), _MONTHS[group["month3"].lower()]), False)
+        return (*month_span(int(group["year3"]), _MONTHS[group["month3"].lower()]), False)
     if group["near"]:
-        return (*_day(today + timedelta(days=_near(group["near"].lower()))), True)
+        return (*day_span(today + timedelta(days=_near(group["near"].lower()))), True)
     for number, sign in (("1", 1), ("2", 1), ("3", -1), ("4", -1)):
         if group[f"count{number}"]:
             count = group[f"count{number}"].lower()
             amount = int(count) if count.isdigit() else _NUMBERS[count]
-            return (*_shift(today, sign * amount, _UNITS[group[f"unit{number}"].lower()]), True)
+            return (*shifted(today, sign * amount, _UNITS[group[f"unit{number}"].lower()]), True)
     if group["which"]:
         return _named(today, " ".join(group["which"].lower().split()), group["what"].lower())
     if group["whatfr"]:
@@ -216,10 +217,10 @@ def _span(match: re.Match[str], today: date, *, past: bool, bare: bool) -> tuple
         unit = "week" if "semaine" in group["endfr"] else "month" if "mois" in group["endfr"] else "year"
         return _named(today, "end of the", unit)
     if group["quarter"]:
-        return _quarter(today, int(group["quarter"][1]), group["yearq"])
+        return quarter_span(today, int(group["quarter"][1]), group["yearq"])
     if group["weekday"]:
         ahead = (_WEEKDAYS[group["weekday"].lower()] - today.weekday()) % 7
-        return (*_day(today + timedelta(days=ahead - 7 if past and ahead else ahead)), True)
+        return (*day_span(today + timedelta(days=ahead - 7 if past and ahead else ahead)), True)
     if group["month4"]:
         return _bare_month(group["month4"], today, past=past, bare=bare)
     return None if bare else (date(int(group["year4"]), 1, 1), date(int(group["year4"]) + 1, 1, 1), False)
@@ -235,7 +236,7 @@ def _bare_month(word: str, today: date, *, past: bool, bare: bool) -> tuple[date
         year -= 1
     elif not past and month < today.month:
         year += 1
-    return (*_month(year, month), True)
+    return (*month_span(year, month), True)
 
 
 def _near(word: str) -> int:
@@ -249,76 +250,31 @@ def _near(word: str) -> int:
 
 
 def _named(today: date, which: str, what: str) -> tuple[date, date, bool]:
-    """"next week", "last Friday", "end of the month" and the like."""
+    """ "next week", "last Friday", "end of the month" and the like."""
     if what in _WEEKDAYS:
         ahead = (_WEEKDAYS[what] - today.weekday()) % 7
         if which == "last":
             ahead = ahead - 7
         elif which == "next":
             ahead = ahead or 7
-        return (*_day(today + timedelta(days=ahead)), True)
+        return (*day_span(today + timedelta(days=ahead)), True)
     if what in _MONTHS:
         month = _MONTHS[what]
         year = today.year + (which == "next" and month <= today.month) - (which == "last" and month >= today.month)
-        return (*_month(year, month), True)
+        return (*month_span(year, month), True)
     step = 1 if which.endswith("next") else -1 if which == "last" else 0
     if what == "week":
         monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
         first, after = monday, monday + timedelta(days=7)
         end = monday + timedelta(days=4)
     elif what == "quarter":
-        first, after = _quarter_of(today.year, (today.month - 1) // 3 + step)
+        first, after = quarter_of(today.year, (today.month - 1) // 3 + step)
         end = after - timedelta(days=1)
     elif what == "month":
         months = today.year * 12 + today.month - 1 + step
-        first, after = _month(months // 12, months % 12 + 1)
+        first, after = month_span(months // 12, months % 12 + 1)
         end = after - timedelta(days=1)
     else:
         first, after = date(today.year + step, 1, 1), date(today.year + step + 1, 1, 1)
         end = after - timedelta(days=1)
-    return (*_day(end), True) if which.startswith("end") else (first, after, True)
-
-
-def _quarter(today: date, number: int, year: str | None) -> tuple[date, date, bool]:
-    chosen = int(year) if year else today.year + (number < (today.month - 1) // 3 + 1)
-    return (*_quarter_of(chosen, number - 1), not year)
-
-
-def _quarter_of(year: int, index: int) -> tuple[date, date]:
-    first, _ = _month(year + index // 4, index % 4 * 3 + 1)
-    return first, _month(first.year, first.month + 2)[1]
-
-
-def _nearest(today: date, month: int, day: int, *, past: bool) -> date:
-    """The date without its year: the one closest to today, never in the future behind "since"."""
-    years = [today.year - 1, today.year] if past else [today.year - 1, today.year, today.year + 1]
-    options = [candidate for year in years if (candidate := _valid(year, month, day)) is not None]
-    if past:
-        options = [candidate for candidate in options if candidate <= today]
-    if not options:
-        raise ValueError("no such day")
-    return min(options, key=lambda candidate: abs((candidate - today).days))
-
-
-def _valid(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _day(day: date) -> tuple[date, date]:
-    return day, day + timedelta(days=1)
-
-
-def _month(year: int, month: int) -> tuple[date, date]:
-    return date(year, month, 1), date(year + month // 12, month % 12 + 1, 1)
-
-
-def _shift(today: date, amount: int, unit: str) -> tuple[date, date]:
-    """Days and weeks name a day; months the same day of that month, at most its last; years likewise."""
-    if unit in {"day", "week"}:
-        return _day(today + timedelta(days=amount * (7 if unit == "week" else 1)))
-    months = today.year * 12 + today.month - 1 + amount * (12 if unit == "year" else 1)
-    first, after = _month(months // 12, months % 12 + 1)
-    return _day(min(first + timedelta(days=today.day - 1), after - timedelta(days=1)))
+    return (*day_span(end), True) if which.startswith("end") else (first, after, True)

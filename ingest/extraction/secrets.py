@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 _TOKEN = re.compile(
-    r"\b(?:sk|pk|rk)[-_](?:live[-_]|test[-_]|ant[-_]|proj[-_])?[A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{12,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
+    r"\b(?:sk|pk|rk)[-_](?:live[-_]|test[-_]|ant[-_]|proj[-_])?[A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{12,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}"
     r"|\bxox[abposr]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{20,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"
     r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY|\bglpat-[A-Za-z0-9_-]{10,}|\bhk_[0-9a-f]{16,}"
 )
 _STATED = re.compile(
-    r"\b(?:pass(?:word|code|phrase)|pwd|pin(?: code)?|mot de passe|mdp|code secret|secret key|clé secrète|api[ _-]?key|clé (?:d')?api"
+    r"\b(?:pass(?:word|code|phrase)|pwd|pin(?: code)?|mot de passe|mdp|code secret|secret key"
+    r"|clé secrète|api[ _-]?key|clé (?:d')?api"
     r"|(?:access|auth|bearer|api) token|jeton(?: d'accès)?|client secret|cvv|cvc)\b"
     r"(?: (?:for|to|of|on|pour|du|de|sur) [\w .'-]{1,40}?)?\s*(?:is now|is|est maintenant|est|=|:)\s*"
-    r"(?!(?:not|pas|a|an|the|un|une|le|la|stored|in|kept|expired|wrong|required|missing|broken|too|very|dans|expiré|now|being|rotated|still)\b)\S{3,}",
+    r"(?!(?:not|pas|a|an|the|un|une|le|la|stored|in|kept|expired|wrong|required|missing|broken|too|very"
+    r"|dans|expiré|now|being|rotated|still)\b)\S{3,}",
     re.IGNORECASE,
 )
 _CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")

@@ -20,12 +20,16 @@ MAX_SENTENCE_CHARACTERS = 400
 _ALIKE = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "´": "'", "\u00a0": " ", "\u202f": " ", "\t": " ", "“": '"', "”": '"'}
 )
-_ADDRESS = re.compile(r"<?https?://[^\s<>|]{1,2000}(?:\|[^<>\n]{0,200})?>?|<mailto:[^>\s]{1,300}>|\bwww\.[^\s<>]{1,500}")
+_ADDRESS = re.compile(
+    r"<?https?://[^\s<>|]{1,2000}(?:\|[^<>\n]{0,200})?>?|<mailto:[^>\s]{1,300}>|\bwww\.[^\s<>]{1,500}"
+)
 _INLINE_CODE = re.compile(r"`[^`\n]{1,300}`")
 _SPOKEN_QUOTE = re.compile(r'"[^"\n]{1,300}"|«[^»\n]{1,300}»')
 _LOG_LINE = re.compile(
-    r"\s*(?:>|&gt;|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\]?[ :]"
-    r"|Traceback \(|File \"|at [\w$.]+\(|[{}\]]|\[[\"\d{\[]|<(?!@|https?:|mailto:)|\$ |#!|[\w.-]+=\S+\s*$|[+-]{3} |@@ "
+    r"\s*(?:>|&gt;|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[\d\d:\d\d|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG"
+    r"|FATAL|TRACE)\]?[ :]"
+    r"|Traceback \(|File \"|at [\w$.]+\(|[{}\]]|\[[\"\d{\[]|<(?!@|https?:|mailto:)|\$ |#!"
+    r"|[\w.-]+=\S+\s*$|[+-]{3} |@@ "
     r"|def \w+\(|class \w+[(:]|import [\w.]+\s*$|from [\w.]+ import )"
 )
 _ASSISTANT_LINE = re.compile(r"\s*(?:assistant|ai|bot|system|tool|chatgpt|claude)\s*:", re.IGNORECASE)

@@ -14,14 +14,24 @@ from ingest.extraction import checks, markers, segments
 from ingest.extraction.base import ExtractionInput, ExtractionResult, ExtractorIdentity, Rejection
 from ingest.extraction.languages import FRENCH
 from ingest.extraction.rules import (
+    english_flow,
     english_life,
+    english_outlook,
+    english_practice,
+    english_progress,
+    english_skills,
     english_tastes,
+    english_ties,
     english_topics,
-    english_work,
+    french_flow,
     french_life,
+    french_outlook,
+    french_practice,
+    french_progress,
+    french_skills,
     french_tastes,
+    french_ties,
     french_topics,
-    french_work,
 )
 from ingest.extraction.rules.assemble import assemble
 from ingest.extraction.rules.clauses import Clause, clauses, is_joke
@@ -40,11 +50,27 @@ MAX_CANDIDATES = 24
 _ONCE = frozenset(Category.values) - {Category.COMMITMENT, Category.GENERAL, Category.STATUS_UPDATE}
 
 _PERSON_RULES: dict[str, tuple[Rule, ...]] = {
-    "en": english_tastes.RULES + english_life.RULES,
-    "fr": french_tastes.RULES + french_life.RULES,
+    language: tuple(rule for module in modules for rule in module.RULES)
+    for language, modules in (
+        ("en", (english_tastes, english_skills, english_practice, english_life, english_ties)),
+        ("fr", (french_tastes, french_skills, french_practice, french_life, french_ties)),
+    )
 }
 _TOPIC_RULES: dict[str, tuple[Rule, ...]] = {"en": english_topics.RULES, "fr": french_topics.RULES}
-_SIGNALS: dict[str, tuple[Signal, ...]] = {"en": english_work.SIGNALS, "fr": french_work.SIGNALS}
+#: In the order of precedence: a clause gives at most one.
+_SIGNALS: dict[str, tuple[Signal, ...]] = {
+    language: flow.HANDOFFS
+    + flow.BLOCKERS
+    + outlook.MOODS
+    + outlook.RISKS
+    + progress.COMMITMENTS
+    + progress.DEADLINES
+    + progress.STATUSES
+    for language, flow, outlook, progress in (
+        ("en", english_flow, english_outlook, english_progress),
+        ("fr", french_flow, french_outlook, french_progress),
+    )
+}
 
 
 class RulesExtractor:
@@ -146,7 +172,13 @@ def _distinct(candidates: list[Candidate]) -> tuple[Candidate, ...]:
     """Each claim once: a message that says the same thing twice says it once."""
     kept: dict[object, Candidate] = {}
     for candidate in candidates:
-        claim = (candidate.about, candidate.predicate, repr(candidate.value), repr(candidate.qualifiers), candidate.denies)
+        claim = (
+            candidate.about,
+            candidate.predicate,
+            repr(candidate.value),
+            repr(candidate.qualifiers),
+            candidate.denies,
+        )
         key: object = claim if candidate.has_claim else candidate.statement
         kept.setdefault(key, candidate)
     return tuple(kept.values())

@@ -14,15 +14,27 @@ from ingest.extraction.rules.drafts import Draft
 from ingest.extraction.rules.voice import subject
 
 _RESTRICTED = re.compile(
-    r"\b(?:diagnos\w+|depress\w+|bipolar|adhd|autis\w+|therap(?:y|ist)|psychiatr\w+|antidepress\w+|medication|chemo\w*|cancer|diabet\w+|hiv|pregnan\w+|miscarriage|ivf|surgery|epilep\w+|migraines?"
-    r"|rehab|alcoholic|addict\w*|gay|lesbian|bisexual|trans(?:gender)?|sexual\w*|religio\w+|muslim|christian|jewish|catholic|hindu|atheist|church|mosque|vote[ds]? for|republican|democrat|socialist|conservative party"
-    r"|salary|earn \W?\d|my (?:income|debt|mortgage|loan)|in debt|bankrupt\w*|lawsuit|suing|arrested|court case|criminal record|divorc\w+|visa status|asylum|disab(?:led|ility)|sick leave"
-    r"|dépression|dépressif|dépressive|thérapie|thérapeute|psy|psychologue|psychiatre|traitement médical|médicaments?|cancer|diabète|diabétique|séropositif|enceinte|fausse couche|opération chirurgicale|épilep\w+"
-    r"|homosexuel\w*|lesbienne|bisexuel\w*|musulmane?|chrétienne?|juive?|catholique|athée|voté pour|je vote|syndiquée?|salaire|je gagne \d|mes dettes|surendett\w+|procès|garde à vue|casier judiciaire|handicap\w*|arrêt maladie|maladie)\b",
+    r"\b(?:diagnos\w+|depress\w+|bipolar|adhd|autis\w+|therap(?:y|ist)|psychiatr\w+|antidepress\w+"
+    r"|medication|chemo\w*|cancer|diabet\w+|hiv|pregnan\w+|miscarriage|ivf|surgery|epilep\w+|migraines?"
+    r"|rehab|alcoholic|addict\w*|gay|lesbian|bisexual|trans(?:gender)?|sexual\w*|religio\w+|muslim"
+    r"|christian|jewish|catholic|hindu|atheist|church|mosque|vote[ds]? for|republican|democrat"
+    r"|socialist|conservative party"
+    r"|salary|earn \W?\d|my (?:income|debt|mortgage|loan)|in debt|bankrupt\w*|lawsuit|suing|arrested"
+    r"|court case|criminal record|divorc\w+|visa status|asylum|disab(?:led|ility)|sick leave"
+    r"|dépression|dépressif|dépressive|thérapie|thérapeute|psy|psychologue|psychiatre"
+    r"|traitement médical|médicaments?|cancer|diabète|diabétique|séropositif|enceinte|fausse couche"
+    r"|opération chirurgicale|épilep\w+"
+    r"|homosexuel\w*|lesbienne|bisexuel\w*|musulmane?|chrétienne?|juive?|catholique|athée|voté pour"
+    r"|je vote|syndiquée?|salaire|je gagne \d|mes dettes|surendett\w+|procès|garde à vue"
+    r"|casier judiciaire|handicap\w*|arrêt maladie|maladie)\b",
     re.IGNORECASE,
 )
 #: Words that are an occupation or a software term rather than the speaker's condition.
-_OPEN = re.compile(r"\b(?:transaction|therapist|psychologist|psychologue|psychiatre|psychiatrist) (?:at|by profession|de métier|chez)\b", re.IGNORECASE)
+_OPEN = re.compile(
+    r"\b(?:transaction|therapist|psychologist|psychologue|psychiatre|psychiatrist) (?:at|by profession"
+    r"|de métier|chez)\b",
+    re.IGNORECASE,
+)
 
 
 def assemble(draft: Draft, clause: Clause, *, about: str) -> Candidate:
@@ -72,7 +84,9 @@ def _stated_days(draft: Draft, clause: Clause) -> str:
     zone = dates.zone(clause.item.timezone)
     parts = []
     if start_stated and start:
-        parts.append(("à partir du " if clause.language == FRENCH else "from ") + start.astimezone(zone).date().isoformat())
+        parts.append(
+            ("à partir du " if clause.language == FRENCH else "from ") + start.astimezone(zone).date().isoformat()
+        )
     if end_stated and end and draft.form == Form.EVENT:
         last = end.astimezone(zone).date() - timedelta(days=1)
         if not start or last != start.astimezone(zone).date():

@@ -1,4 +1,5 @@
-"""Claims that English and French share: one builder per kind of claim, so that both languages meet in one identity."""
+"""Claims that English and French share: one builder per kind of claim,
+so that both languages meet in one identity."""
 
 from __future__ import annotations
 
@@ -6,16 +7,35 @@ from facts.vocabulary import Kind, Volatility
 from ingest.extraction import languages
 from ingest.extraction.rules import values
 from ingest.extraction.rules.drafts import CLEAR, STATED, Draft, value
+from ingest.extraction.words import words
 
 _LANGUAGE_NAMES = {
-    languages.ENGLISH: {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch"},
-    languages.FRENCH: {"en": "anglais", "fr": "français", "de": "allemand", "es": "espagnol", "it": "italien", "pt": "portugais", "nl": "néerlandais"},
+    languages.ENGLISH: {
+        "en": "English",
+        "fr": "French",
+        "de": "German",
+        "es": "Spanish",
+        "it": "Italian",
+        "pt": "Portuguese",
+        "nl": "Dutch",
+    },
+    languages.FRENCH: {
+        "en": "anglais",
+        "fr": "français",
+        "de": "allemand",
+        "es": "espagnol",
+        "it": "italien",
+        "pt": "portugais",
+        "nl": "néerlandais",
+    },
 }
 #: Objects that name nothing by themselves.
-_VAGUE = frozenset(
-    """it that this them those these you him her us me one ones things thing stuff something everything anything nothing way idea idea!
-    your the ça cela ceci celui celle lui elle eux tout rien truc chose ce idée what how when where to both either neither
-    same better more less him. working being le la les sound look way forward""".split()
+_VAGUE = words(
+    """
+    it that this them those these you him her us me one ones things thing stuff something everything anything
+    nothing way idea idea! your the ça cela ceci celui celle lui elle eux tout rien truc chose ce idée what how
+    when where to both either neither same better more less him. working being le la les sound look way forward
+    """
 )
 
 
@@ -27,8 +47,11 @@ def is_vague(text: str) -> bool:
     if len(words) == 1 and (words[0] in _VAGUE or len(words[0]) < 2):
         return True
     return words[0] in {
-        "this", "that", "these", "those", "your", "it", "how", "when", "what", "where", "to", "you", "being", "him", "her", "his", "their", "its", "if", "and", "or", "not", "just", "things", "in", "on", "at", "with", "for", "from", "of", "by", "about", "some", "any", "all", "so", "being",
-        "ce", "cet", "cette", "ces", "ton", "ta", "tes", "votre", "vos", "que", "quand", "comment", "ça", "cela", "te", "vous", "tu", "idée", "si",
+        "this", "that", "these", "those", "your", "it", "how", "when", "what", "where", "to", "you", "being",
+        "him", "her", "his", "their", "its", "if", "and", "or", "not", "just", "things", "in", "on", "at", "with",
+        "for", "from", "of", "by", "about", "some", "any", "all", "so",
+        "ce", "cet", "cette", "ces", "ton", "ta", "tes", "votre", "vos", "que", "quand", "comment", "ça", "cela",
+        "te", "vous", "tu", "idée", "si",
     }  # fmt: skip
 
 
@@ -82,12 +105,18 @@ def prefers(thing: str, *, over: str, use: str, language: str) -> Draft | None:
     words = {languages.ENGLISH: ("prefers", "over", "for"), languages.FRENCH: ("préfère", "à", "pour")}[language]
     says = f"{words[0]} {' '.join(thing.split())}"
     if over:
-        says += f" {words[1]} {' '.join(over.split())}" if language == languages.ENGLISH else f" (plutôt que {' '.join(over.split())})"
+        says += (
+            f" {words[1]} {' '.join(over.split())}"
+            if language == languages.ENGLISH
+            else f" (plutôt que {' '.join(over.split())})"
+        )
     if use:
         says += f" {words[2]} {' '.join(use.split())}"
     return Draft(
         says=says,
-        negated=f"no longer {says}" if language == languages.ENGLISH else f"ne {says.replace('préfère', 'préfère plus', 1)}",
+        negated=f"no longer {says}"
+        if language == languages.ENGLISH
+        else f"ne {says.replace('préfère', 'préfère plus', 1)}",
         predicate=predicate,
         value=content,
         qualifiers=qualifiers,
@@ -102,9 +131,19 @@ def favourite(measure: str, thing: str, *, language: str) -> Draft | None:
     if not name or is_vague(thing) or len(name) > 40:
         return None
     shown = " ".join(thing.split())
-    says = f"has {shown} as favourite {measure.strip()}" if language == languages.ENGLISH else f"a pour {measure.strip()} favori : {shown}"
+    says = (
+        f"has {shown} as favourite {measure.strip()}"
+        if language == languages.ENGLISH
+        else f"a pour {measure.strip()} favori : {shown}"
+    )
     code = values.language(thing) if name == "language" else ""
-    return Draft(says=says, predicate=f"preferred_{name}", value=value(code or values.common(thing)), kind=Kind.PREFERENCE, volatility=Volatility.SLOW)
+    return Draft(
+        says=says,
+        predicate=f"preferred_{name}",
+        value=value(code or values.common(thing)),
+        kind=Kind.PREFERENCE,
+        volatility=Volatility.SLOW,
+    )
 
 
 def preferred_language(spoken: str, *, use: str, language: str, instruction: bool) -> Draft | None:
@@ -117,7 +156,9 @@ def preferred_language(spoken: str, *, use: str, language: str, instruction: boo
     if language == languages.ENGLISH:
         says = f"wants {values.bare(use)} in {shown}" if use else f"wants to be answered in {shown}"
     else:
-        says = f"souhaite recevoir ses {values.bare(use)} en {shown}" if use else f"souhaite qu'on lui réponde en {shown}"
+        says = (
+            f"souhaite recevoir ses {values.bare(use)} en {shown}" if use else f"souhaite qu'on lui réponde en {shown}"
+        )
     return Draft(
         says=says,
         predicate="preferred_language",
@@ -132,9 +173,12 @@ def preferred_language(spoken: str, *, use: str, language: str, instruction: boo
 def diet(word: str, *, denies: bool, language: str, marker: str) -> Draft | None:
     """A way of eating; the value is the English word, whatever language it was said in."""
     canonical = {
-        "vegan": "vegan", "végan": "vegan", "végane": "vegan", "végétalien": "vegan", "végétalienne": "vegan", "vegetarian": "vegetarian", "veggie": "vegetarian",
-        "végétarien": "vegetarian", "végétarienne": "vegetarian", "végé": "vegetarian", "pescatarian": "pescatarian", "pescétarien": "pescatarian",
-        "pescétarienne": "pescatarian", "flexitarian": "flexitarian", "flexitarien": "flexitarian", "flexitarienne": "flexitarian", "gluten-free": "gluten-free", "keto": "keto",
+        "vegan": "vegan", "végan": "vegan", "végane": "vegan", "végétalien": "vegan", "végétalienne": "vegan",
+        "vegetarian": "vegetarian", "veggie": "vegetarian",
+        "végétarien": "vegetarian", "végétarienne": "vegetarian", "végé": "vegetarian",
+        "pescatarian": "pescatarian", "pescétarien": "pescatarian",
+        "pescétarienne": "pescatarian", "flexitarian": "flexitarian", "flexitarien": "flexitarian",
+        "flexitarienne": "flexitarian", "gluten-free": "gluten-free", "keto": "keto",
     }.get(word.casefold())  # fmt: skip
     if not canonical:
         return None
@@ -142,14 +186,24 @@ def diet(word: str, *, denies: bool, language: str, marker: str) -> Draft | None
         says, negated = f"is {word}", f"is {'no longer' if marker else 'not'} {word}"
     else:
         says, negated = f"est {word}", f"n'est {'plus' if marker else 'pas'} {word}"
-    return Draft(says=says, negated=negated, predicate="diet", value=value(canonical), denies=denies, kind=Kind.ATTRIBUTE, volatility=Volatility.SLOW)
+    return Draft(
+        says=says,
+        negated=negated,
+        predicate="diet",
+        value=value(canonical),
+        denies=denies,
+        kind=Kind.ATTRIBUTE,
+        volatility=Volatility.SLOW,
+    )
 
 
 _FOODS = {
-    "arachides": "peanuts", "arachide": "peanuts", "cacahuètes": "peanuts", "cacahuète": "peanuts", "peanut": "peanuts", "noix": "nuts", "fruits à coque": "nuts",
-    "lactose": "lactose", "gluten": "gluten", "pollen": "pollen", "chats": "cats", "chiens": "dogs", "fruits de mer": "seafood", "crustacés": "shellfish", "œufs": "eggs",
-    "oeufs": "eggs", "lait": "milk", "soja": "soy", "poisson": "fish", "pénicilline": "penicillin", "cat": "cats", "dog": "dogs", "nut": "nuts", "viande": "meat", "porc": "pork",
-    "viande rouge": "red meat", "sucre": "sugar",
+    "arachides": "peanuts", "arachide": "peanuts", "cacahuètes": "peanuts", "cacahuète": "peanuts",
+    "peanut": "peanuts", "noix": "nuts", "fruits à coque": "nuts", "lactose": "lactose", "gluten": "gluten",
+    "pollen": "pollen", "chats": "cats", "chiens": "dogs", "fruits de mer": "seafood", "crustacés": "shellfish",
+    "œufs": "eggs", "oeufs": "eggs", "lait": "milk", "soja": "soy", "poisson": "fish", "pénicilline": "penicillin",
+    "cat": "cats", "dog": "dogs", "nut": "nuts", "viande": "meat", "porc": "pork", "viande rouge": "red meat",
+    "sucre": "sugar",
 }  # fmt: skip
 
 
@@ -163,17 +217,34 @@ def allergy(thing: str, *, says: str, denies: bool, negated: str) -> Draft | Non
     """An allergy or intolerance: one claim per trigger."""
     if is_vague(thing):
         return None
-    return Draft(says=says, negated=negated, predicate="allergic_to", value=value(True), qualifiers={"object": food(thing)}, denies=denies, confidence=STATED)
+    return Draft(
+        says=says,
+        negated=negated,
+        predicate="allergic_to",
+        value=value(True),
+        qualifiers={"object": food(thing)},
+        denies=denies,
+        confidence=STATED,
+    )
 
 
 def avoids(thing: str, *, says: str) -> Draft | None:
     """Something a person does not eat or drink."""
     if is_vague(thing):
         return None
-    return Draft(says=says, predicate="avoids", value=value(True), qualifiers={"object": food(thing)}, kind=Kind.PREFERENCE, volatility=Volatility.SLOW)
+    return Draft(
+        says=says,
+        predicate="avoids",
+        value=value(True),
+        qualifiers={"object": food(thing)},
+        kind=Kind.PREFERENCE,
+        volatility=Volatility.SLOW,
+    )
 
 
-def uses(thing: str, *, use: str, says: str, negated: str, denies: bool, about: str = "", switched: bool = False) -> Draft | None:
+def uses(
+    thing: str, *, use: str, says: str, negated: str, denies: bool, about: str = "", switched: bool = False
+) -> Draft | None:
     """A tool in use: by domain when that is known, by purpose when that is given, else one claim per tool."""
     shown = values.bare(thing)
     chosen = values.common(thing)

@@ -24,11 +24,15 @@ NP = r"[^,.;:!?()\n]{1,60}?"
 #: One person's name.
 NAME = r"[A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}(?: [A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}){0,2}"
 _STOPS = (
-    r"and|but|because|just|as an?|as the|comme|since|so|with|when|while|instead|now|any ?more|these days|nowadays|until|till|as of|from|at the moment|starting|though|too|as well|right now"
-    r"|currently|again|please|who|which|that|where|after|before|today|tomorrow|yesterday|next|last|this|by|in (?:january|february|march|april|may|june|july|august"
+    r"and|but|because|just|as an?|as the|comme|since|so|with|when|while|instead|now|any ?more"
+    r"|these days|nowadays|until|till|as of|from|at the moment|starting|though|too|as well|right now"
+    r"|currently|again|please|who|which|that|where|after|before|today|tomorrow|yesterday|next|last|this"
+    r"|by|in (?:january|february|march|april|may|june|july|august"
     r"|september|october|november|december|\d)|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|if|than"
-    r"|et|mais|parce|car|depuis|avec|quand|maintenant|désormais|plutôt|aussi|jusqu\w*|à partir|actuellement|en ce moment|finalement|dorénavant|qui|que|où|dès|demain"
-    r"|hier|le \d|en (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|\d)|prochaine?ment|la semaine|le mois|lundi|mardi|mercredi|jeudi|vendredi"
+    r"|et|mais|parce|car|depuis|avec|quand|maintenant|désormais|plutôt|aussi|jusqu\w*|à partir"
+    r"|actuellement|en ce moment|finalement|dorénavant|qui|que|où|dès|demain"
+    r"|hier|le \d|en (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre"
+    r"|décembre|\d)|prochaine?ment|la semaine|le mois|lundi|mardi|mercredi|jeudi|vendredi"
 )
 #: What ends a noun phrase.
 END = rf"(?=\s*$|\s*[,.;:!?()]|\s+(?:{_STOPS})\b)"

@@ -1,4 +1,4 @@
-"""French: who a person is, where they live and work, and whom they belong to."""
+"""French: who a person is and where they live."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from ingest.extraction import dates
 from ingest.extraction.rules import values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import END, END_FOR, NAME, NP, Draft, Rule, rule, value
-from ingest.extraction.rules.occupations import canonical, is_occupation
 
-_ADV = r"(?:(?:actuellement|maintenant|toujours|désormais|aussi|déjà|encore|récemment|enfin|plutôt|vraiment|juste|principalement|officiellement) )*"
+_ADV = (
+    r"(?:(?:actuellement|maintenant|toujours|désormais|aussi|déjà|encore|récemment|enfin|plutôt"
+    r"|vraiment|juste|principalement|officiellement) )*"
+)
 _J = r"(?:je |j')"
 _SUIS = rf"je (?P<ne>ne )?suis (?P<plus>plus |pas )?{_ADV}"
 
@@ -44,7 +46,14 @@ def _country(match: re.Match[str], clause: Clause) -> Draft | None:
     place = values.place(match["place"])
     if not place:
         return None
-    return Draft(says=f"habite en {match['place'].strip()}", negated=f"n'habite {_no_more(match)} en {match['place'].strip()}", predicate="home_country" if values.is_country(place) else "home_city", value=value(place), denies=_over(match), volatility=Volatility.SLOW)
+    return Draft(
+        says=f"habite en {match['place'].strip()}",
+        negated=f"n'habite {_no_more(match)} en {match['place'].strip()}",
+        predicate="home_country" if values.is_country(place) else "home_city",
+        value=value(place),
+        denies=_over(match),
+        volatility=Volatility.SLOW,
+    )
 
 
 def _origin(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -54,87 +63,11 @@ def _origin(match: re.Match[str], clause: Clause) -> Draft | None:
 
 def _born(match: re.Match[str], clause: Clause) -> Draft | None:
     place = values.place(match["place"])
-    return Draft(says=f"est né(e) à {match['place'].strip()}", predicate="birthplace", value=value(place)) if place else None
-
-
-def _company(text: str) -> str:
-    name = values.name(re.sub(r" (?:maintenant|désormais|actuellement)$", "", text.strip()))
-    return name if re.match(r"(?:la |le |l')?[A-ZÉÈ0-9]", name) else ""
-
-
-def _employer(match: re.Match[str], clause: Clause) -> Draft | None:
-    company = _company(match["company"])
-    if not company:
-        return None
-    left = bool(re.search(r"quitté|quitte", match.group()))
-    return Draft(
-        says=f"travaille chez {company}",
-        negated=f"ne travaille {'plus' if left else _no_more(match)} chez {company}",
-        predicate="employer",
-        value=value(company),
-        denies=left or _over(match),
-        volatility=Volatility.SLOW,
-        starts=bool(re.search(r"rejoin|quitt|commenc", match.group())),
+    return (
+        Draft(says=f"est né(e) à {match['place'].strip()}", predicate="birthplace", value=value(place))
+        if place
+        else None
     )
-
-
-def _occupation(match: re.Match[str], clause: Clause) -> Draft | None:
-    role = " ".join(match["role"].split()).lower()
-    if not is_occupation(role):
-        return None
-    return Draft(says=f"est {role}", negated=f"n'est {_no_more(match)} {role}", predicate="occupation", value=value(canonical(role)), denies=_over(match), volatility=Volatility.SLOW)
-
-
-def _team(match: re.Match[str], clause: Clause) -> Draft | None:
-    team = values.bare(match["team"])
-    if not team or team.lower() in {"même", "bonne", "nouvelle"}:
-        return None
-    return Draft(says=f"fait partie de l'équipe {team}", negated=f"ne fait {_no_more(match)} partie de l'équipe {team}", predicate="team", value=value(team.casefold()), denies=_over(match), volatility=Volatility.SLOW, starts="rejoin" in match.group())
-
-
-_RELATIONS = {
-    "femme": "wife", "épouse": "wife", "mari": "husband", "époux": "husband", "compagne": "partner", "compagnon": "partner", "conjoint": "partner", "conjointe": "partner",
-    "copine": "partner", "copain": "partner", "fiancée": "partner", "fiancé": "partner", "mère": "mother", "maman": "mother", "père": "father", "papa": "father", "frère": "brother",
-    "sœur": "sister", "soeur": "sister", "fils": "son", "fille": "daughter", "chien": "dog", "chienne": "dog", "chat": "cat", "chatte": "cat", "manager": "manager", "chef": "manager",
-    "cheffe": "manager", "patron": "manager", "patronne": "manager", "responsable": "manager",
-}  # fmt: skip
-_RELATION = "(?P<relation>" + "|".join(_RELATIONS) + ")"
-
-
-def _relative(match: re.Match[str], clause: Clause) -> Draft | None:
-    relation, name = _RELATIONS[match["relation"].lower()], values.name(match["name"])
-    if not re.fullmatch(NAME, name):
-        return None
-    single = relation in {"wife", "husband", "partner", "mother", "father", "manager"}
-    predicate = "spouse" if relation in {"wife", "husband"} else relation if single else f"has_{relation}"
-    feminine = relation in {"wife", "mother", "sister", "daughter"} or match["relation"].lower() in {"compagne", "conjointe", "copine", "fiancée", "chienne", "chatte", "cheffe", "patronne"}
-    return Draft(
-        says=f"a {'une' if feminine else 'un'} {match['relation'].lower()} qui s'appelle {name}",
-        predicate=predicate,
-        value=value(name, relation=relation if predicate == "spouse" else ""),
-        qualifiers={} if single else {"name": name.casefold()},
-        kind=Kind.RELATION,
-    )
-
-
-_COUNTED = {
-    "enfant": "children", "enfants": "children", "fils": "sons", "fille": "daughters", "filles": "daughters", "frère": "brothers", "frères": "brothers", "sœur": "sisters", "sœurs": "sisters",
-    "soeurs": "sisters", "soeur": "sisters", "chien": "dogs", "chiens": "dogs", "chat": "cats", "chats": "cats",
-}  # fmt: skip
-
-
-def _counted(match: re.Match[str], clause: Clause) -> Draft | None:
-    numbers = {"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5}
-    word = match["count"].lower()
-    count = int(word) if word.isdigit() else numbers[word]
-    what = match["what"].lower()
-    return Draft(says=f"a {word} {what}", predicate=f"{_COUNTED[what]}_count", value=value(count), kind=Kind.RELATION)
-
-
-def _married(match: re.Match[str], clause: Clause) -> Draft | None:
-    word = match["status"].lower()
-    status = "married" if word.startswith("mari") else "divorced" if word.startswith("divorc") else "engaged" if word.startswith("fianc") else "single" if word.startswith("célib") else "widowed"
-    return Draft(says=f"est {word}", predicate="marital_status", value=value(status), volatility=Volatility.SLOW)
 
 
 def _birthday(match: re.Match[str], clause: Clause) -> Draft | None:
@@ -144,54 +77,68 @@ def _birthday(match: re.Match[str], clause: Clause) -> Draft | None:
     day = found[0].first
     if re.search(r"\b(?:19|20)\d\d\b", match["when"]):
         return Draft(says=f"est né(e) le {day.isoformat()}", predicate="birth_date", value=value(day.isoformat()))
-    return Draft(says=f"fête son anniversaire {match['when'].strip()}", predicate="birthday", value=value(day.strftime("%m-%d")))
+    return Draft(
+        says=f"fête son anniversaire {match['when'].strip()}", predicate="birthday", value=value(day.strftime("%m-%d"))
+    )
 
 
 def _age(match: re.Match[str], clause: Clause) -> Draft | None:
     age = int(match["age"])
-    return Draft(says=f"a {age} ans", predicate="age", value=value(age), volatility=Volatility.SLOW) if 3 < age < 120 else None
+    return (
+        Draft(says=f"a {age} ans", predicate="age", value=value(age), volatility=Volatility.SLOW)
+        if 3 < age < 120
+        else None
+    )
 
 
 def _name(match: re.Match[str], clause: Clause) -> Draft | None:
     name = values.name(match["name"])
     if not re.fullmatch(NAME, name):
         return None
-    called = "appelle-moi" in match.group().lower() or "appelez-moi" in match.group().lower() or "qu'on" in match.group().lower()
-    return Draft(says=f"souhaite qu'on l'appelle {name}" if called else f"s'appelle {name}", predicate="preferred_name" if called else "name", value=value(name), kind=Kind.PREFERENCE if called else Kind.ATTRIBUTE)
-
-
-def _studies(match: re.Match[str], clause: Clause) -> Draft | None:
-    what = values.bare(match["what"]).lower()
-    if not what or what.startswith(("ça", "cela", "la question", "le dossier", "votre", "ta ", "les options")):
-        return None
-    return Draft(says=f"étudie {match['what'].strip()}", negated=f"n'étudie plus {match['what'].strip()}", predicate="studies", value=value(what, school=_company(match["school"] or "")), denies=_over(match), volatility=Volatility.SLOW)
+    called = (
+        "appelle-moi" in match.group().lower()
+        or "appelez-moi" in match.group().lower()
+        or "qu'on" in match.group().lower()
+    )
+    return Draft(
+        says=f"souhaite qu'on l'appelle {name}" if called else f"s'appelle {name}",
+        predicate="preferred_name" if called else "name",
+        value=value(name),
+        kind=Kind.PREFERENCE if called else Kind.ATTRIBUTE,
+    )
 
 
 RULES: tuple[Rule, ...] = (
-    rule(rf"(?:je (?P<ne>n')|{_J}|on |nous )(?:habite|vis|vit|réside|habitons|vivons)(?P<plus> plus| pas)? {_ADV}(?:à|au|aux) (?P<place>{NP}){END_FOR}", _home),
-    rule(rf"(?:je (?P<ne>n')|{_J})?(?:habite|vis|réside)(?P<plus> plus| pas)? {_ADV}en (?P<place>(?-i:[A-ZÉ]){NP}){END_FOR}", _country),
+    rule(
+        rf"(?:je (?P<ne>n')|{_J}|on |nous )(?:habite|vis|vit|réside|habitons|vivons)(?P<plus> plus"
+        rf"| pas)? {_ADV}(?:à|au|aux) (?P<place>{NP}){END_FOR}",
+        _home,
+    ),
+    rule(
+        rf"(?:je (?P<ne>n')|{_J})?(?:habite|vis|réside)(?P<plus> plus"
+        rf"| pas)? {_ADV}en (?P<place>(?-i:[A-ZÉ]){NP}){END_FOR}",
+        _country,
+    ),
     rule(rf"je (?P<ne>ne )?vis (?P<plus>plus |pas )?{_ADV}à (?P<place>{NP}){END_FOR}", _home),
     rule(rf"{_SUIS}basée? à (?P<place>{NP}){END_FOR}", _home),
-    rule(rf"(?:j'ai {_ADV}(?:déménagé|emménagé)|je viens (?:tout juste )?(?:de déménager|d'emménager|de m'installer)|je déménage|j'emménage|je me suis installée?|je m'installe|je vais (?:déménager|emménager|m'installer)) {_ADV}(?:de {NP} )?(?:à|au) (?P<place>{NP}){END_FOR}", _home),
+    rule(
+        rf"(?:j'ai {_ADV}(?:déménagé|emménagé)|je viens (?:tout juste )?(?:de déménager|d'emménager"
+        r"|de m'installer)|je déménage|j'emménage|je me suis installée?|je m'installe|je vais (?:déménager"
+        rf"|emménager|m'installer)) {_ADV}(?:de {NP} )?(?:à|au) (?P<place>{NP}){END_FOR}",
+        _home,
+    ),
     rule(rf"(?:je viens|je suis originaire) (?:de |d')(?P<place>(?-i:[A-ZÉ]){NP}){END_FOR}", _origin),
     rule(rf"je suis née? à (?P<place>{NP}){END_FOR}", _born),
-    rule(rf"je (?P<ne>ne )?(?:travaille|bosse) (?P<plus>plus |pas )?{_ADV}(?:chez|pour) (?P<company>{NP}){END_FOR}", _employer),
-    rule(rf"{_SUIS}(?:employée?|embauchée?) (?:chez|par) (?P<company>{NP}){END_FOR}", _employer),
-    rule(rf"(?:j'ai {_ADV}(?:rejoint|quitté|commencé chez|été embauchée? (?:chez|par))|je viens de (?:rejoindre|quitter)|je rejoins|je quitte|je commence chez) (?P<company>(?!l'équipe|la réunion){NP}){END_FOR}", _employer),
-    rule(rf"{_SUIS}(?:un |une )?[\wéèêàç' -]{{3,40}}? chez (?P<company>{NP}){END_FOR}", _employer),
-    rule(rf"{_SUIS}(?:un |une |le |la )?(?P<role>[\wéèêàç' /-]{{3,40}}?)(?: de métier| de formation)?(?: (?:chez|à|au|dans|pour) .*)?{END}", _occupation),
-    rule(rf"je (?P<ne>ne )?travaille (?P<plus>plus |pas )?{_ADV}comme (?P<role>[\wéèêàç' /-]{{3,40}}?)(?: (?:chez|à|au|dans|pour) .*)?{END}", _occupation),
-    rule(rf"(?:mon (?:métier|poste|travail|rôle)|ma profession)(?:,)? (?:est|c'est) (?P<role>[\wéèêàç' /-]{{3,40}}?)(?: (?:chez|à|au|dans|pour) .*)?{END}", _occupation),
-    rule(rf"(?:{_SUIS}(?:dans|de|membre de)|je (?:ne )?fais {_ADV}partie de|j'ai {_ADV}rejoint|je viens de rejoindre|je rejoins|je travaille dans) l'équipe (?P<team>[\wéèà&-]{{2,30}}(?: (?-i:[A-Z])\w{{1,20}})?)\b", _team),
-    rule(rf"(?:mon|ma) (?:nouveau |nouvelle |petit |petite |grand |grande )?{_RELATION} (?:s'appelle|se nomme|, c'est|est) (?P<name>(?-i:{NAME})){END}", _relative),
-    rule(rf"(?:mon|ma) (?:petit |petite |grand |grande )?{_RELATION},? (?P<name>(?-i:{NAME}))(?:,| est\b| a\b| habite\b| vit\b| travaille\b| et moi\b| fête\b)", _relative),
-    rule(rf"j'ai (?:un|une) (?:petit |petite |grand |grande )?{_RELATION} (?:qui s'appelle|nommée?|prénommée?|appelée?) (?P<name>(?-i:{NAME})){END}", _relative),
-    rule(rf"(?:j'ai|on a|nous avons) (?P<count>une?|deux|trois|quatre|cinq|\d) (?:petits? |petites? |grands? |grandes? )?(?P<what>{'|'.join(sorted(_COUNTED, key=len, reverse=True))})(?=\s*$|[,.;!]| et| qui(?! s'appel)| mais)", _counted),
-    rule(rf"je suis {_ADV}(?P<status>mariée?|divorcée?|fiancée?|célibataire|veuve?)\b(?! avec (?:l'|le|la) (?:idée|équipe))", _married),
-    rule(r"mon anniversaire,? (?:est|c'est|tombe) (?P<when>le [\wéû ]{3,30}?)(?=\s*$|[.;!,]| et| donc| mais)", _birthday),
+    rule(
+        r"mon anniversaire,? (?:est|c'est|tombe) (?P<when>le [\wéû ]{3,30}?)(?=\s*$|[.;!,]| et| donc| mais)", _birthday
+    ),
     rule(r"je suis née? (?P<when>le [\wéû ]{3,30}?)(?=\s*$|[.;!,]| à | et)", _birthday),
     rule(r"j'ai (?P<age>\d{1,3}) ans(?! d')", _age),
     rule(r"je viens d'avoir (?P<age>\d{1,3}) ans", _age),
-    rule(rf"(?:je m'appelle|mon (?:nom|prénom) est|mon (?:nom|prénom),? c'est|appelle-moi|appelez-moi|(?:je préfère|j'aime mieux) qu'on m'appelle|tu peux m'appeler|vous pouvez m'appeler) (?P<name>(?-i:{NAME})){END}", _name),
-    rule(rf"(?:j'étudie|je fais (?:une (?:licence|thèse|formation)|un (?:master|doctorat|bts)) (?:de|en|d'|sur)|je suis étudiante? en|je (?:n')étudie(?P<plus> plus)) ?(?P<what>{NP})(?: à (?P<school>{NP}))?{END}", _studies),
+    rule(
+        r"(?:je m'appelle|mon (?:nom|prénom) est|mon (?:nom|prénom),? c'est|appelle-moi|appelez-moi"
+        r"|(?:je préfère|j'aime mieux) qu'on m'appelle|tu peux m'appeler"
+        rf"|vous pouvez m'appeler) (?P<name>(?-i:{NAME})){END}",
+        _name,
+    ),
 )

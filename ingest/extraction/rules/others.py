@@ -14,19 +14,29 @@ from ingest.extraction.rules.drafts import NAME
 from ingest.extraction.subjects import resolve
 
 _ENGLISH_VERBS = {
-    "lives": "live", "works": "work", "prefers": "prefer", "likes": "like", "loves": "love", "hates": "hate", "enjoys": "enjoy", "speaks": "speak", "uses": "use",
-    "is": "am", "has": "have", "moved": "moved", "relocated": "relocated", "joined": "joined", "left": "left", "leads": "lead", "manages": "manage", "owns": "own", "studies": "study",
-    "doesn't": "don't", "dislikes": "dislike", "isn't": "am not", "used": "used", "just": "just", "recently": "recently", "no": "no", "switched": "switched", "graduated": "graduated", "turned": "turned",
-    "drinks": "drink", "was": "was", "can't": "can't",
+    "lives": "live", "works": "work", "prefers": "prefer", "likes": "like", "loves": "love", "hates": "hate",
+    "enjoys": "enjoy", "speaks": "speak", "uses": "use", "is": "am", "has": "have", "moved": "moved",
+    "relocated": "relocated", "joined": "joined", "left": "left", "leads": "lead", "manages": "manage",
+    "owns": "own", "studies": "study", "doesn't": "don't", "dislikes": "dislike", "isn't": "am not",
+    "used": "used", "just": "just", "recently": "recently", "no": "no", "switched": "switched",
+    "graduated": "graduated", "turned": "turned", "drinks": "drink", "was": "was", "can't": "can't",
 }  # fmt: skip
 _ENGLISH = re.compile(rf"(?P<name>@?{NAME}) (?P<verb>{'|'.join(_ENGLISH_VERBS)})\b")
-_SAFE_ENGLISH = re.compile(r"(?:lives in|works (?:at|for|as)|prefers|speaks|moved to [A-Z]|joined [A-Z]|is (?:vegan|vegetarian|allergic|based in|married|pregnant|a \w+ (?:engineer|developer|designer))|loves|likes|hates)\b")
+_SAFE_ENGLISH = re.compile(
+    r"(?:lives in|works (?:at|for|as)|prefers|speaks|moved to [A-Z]|joined [A-Z]|is (?:vegan|vegetarian"
+    r"|allergic|based in|married|pregnant|a \w+ (?:engineer|developer|designer))|loves|likes|hates)\b"
+)
 _FRENCH_VERBS = {
-    "habite": "habite", "vit": "vis", "travaille": "travaille", "préfère": "préfère", "aime": "aime", "adore": "adore", "déteste": "déteste", "parle": "parle", "utilise": "utilise", "est": "suis", "a": "ai",
-    "n'aime": "n'aime", "n'habite": "n'habite", "ne": "ne", "n'est": "ne suis", "vient": "viens", "étudie": "étudie", "dirige": "dirige", "gère": "gère", "pilote": "pilote",
+    "habite": "habite", "vit": "vis", "travaille": "travaille", "préfère": "préfère", "aime": "aime",
+    "adore": "adore", "déteste": "déteste", "parle": "parle", "utilise": "utilise", "est": "suis", "a": "ai",
+    "n'aime": "n'aime", "n'habite": "n'habite", "ne": "ne", "n'est": "ne suis", "vient": "viens",
+    "étudie": "étudie", "dirige": "dirige", "gère": "gère", "pilote": "pilote",
 }  # fmt: skip
 _FRENCH = re.compile(rf"(?P<name>@?{NAME}) (?P<verb>{'|'.join(sorted(_FRENCH_VERBS, key=len, reverse=True))})(?= )")
-_SAFE_FRENCH = re.compile(r"(?:habite (?:à|au|en)|travaille (?:chez|pour|comme)|préfère|parle|n'aime|aime|adore|déteste|est (?:végétari|vegan|allergique|marié|basée?))")
+_SAFE_FRENCH = re.compile(
+    r"(?:habite (?:à|au|en)|travaille (?:chez|pour|comme)|préfère|parle|n'aime|aime|adore|déteste"
+    r"|est (?:végétari|vegan|allergique|marié|basée?))"
+)
 
 
 def as_speaker(clause: Clause) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 
 from facts.vocabulary import Category, Form, Kind, Volatility
 from ingest.extraction import dates
@@ -29,8 +30,10 @@ _PREDICATES = {
 
 #: A clause that only hangs on another one states nothing by itself.
 _SUBORDINATE = re.compile(
-    r"(?:where|which|who|whose|as soon as|although|though|when|whenever|since|because|after|before|once|than|so that|the moment|whatever|whoever"
-    r"|où|lorsque|quand|dès que|une fois|parce que|puisque|bien que|quoique|dont|that (?:is|are|was|i|we|you|has|have)\b(?! (?:so|really|very)))\b",
+    r"(?:where|which|who|whose|as soon as|although|though|when|whenever|since|because|after|before|once"
+    r"|than|so that|the moment|whatever|whoever"
+    r"|où|lorsque|quand|dès que|une fois|parce que|puisque|bien que|quoique|dont|that (?:is|are|was|i"
+    r"|we|you|has|have)\b(?! (?:so|really|very)))\b",
     re.IGNORECASE,
 )
 
@@ -54,7 +57,11 @@ class Signal:
         """Return the draft of this signal in the clause, or ``None``."""
         if clause.asks or (clause.reported and not self.modal) or (clause.conditional and not self.modal):
             return None
-        if clause.hypothetical and not self.modal and self.category in {Category.COMMITMENT, Category.HANDOFF, Category.STATUS_UPDATE, Category.MOOD_SIGNAL}:
+        if (
+            clause.hypothetical
+            and not self.modal
+            and self.category in {Category.COMMITMENT, Category.HANDOFF, Category.STATUS_UPDATE, Category.MOOD_SIGNAL}
+        ):
             return None
         if _SUBORDINATE.match(clause.text):
             return None
@@ -69,7 +76,15 @@ class Signal:
         return _draft(self, match, clause, found)
 
 
-def signal(category: str, pattern: str, *, confidence: float = CLEAR, unless: str = "", modal: bool = False, dated: bool = False) -> Signal:
+def signal(
+    category: str,
+    pattern: str,
+    *,
+    confidence: float = CLEAR,
+    unless: str = "",
+    modal: bool = False,
+    dated: bool = False,
+) -> Signal:
     """Compile a signal."""
     return Signal(
         category,
@@ -84,9 +99,11 @@ def signal(category: str, pattern: str, *, confidence: float = CLEAR, unless: st
 def _draft(sign: Signal, match: re.Match[str], clause: Clause, found: list[dates.DateMention]) -> Draft:
     text = with_dates(clause.text, found)
     content: dict[str, object] = {"value": (match.groupdict().get("what") or clause.text).strip(" .,;:!").casefold()}
-    due = [mention for mention in found if mention.role in {"by", "at"} and mention.first >= clause.item.occurred_at.date()]
+    due = [
+        mention for mention in found if mention.role in {"by", "at"} and mention.first >= clause.item.occurred_at.date()
+    ]
     if due and sign.category in {Category.COMMITMENT, Category.DEADLINE_MENTION, Category.RISK_SIGNAL}:
-        content["due"] = (due[0].after - dates.timedelta(days=1)).isoformat()
+        content["due"] = (due[0].after - timedelta(days=1)).isoformat()
     return Draft(
         statement=third_person(text, name=clause.item.speaker_name, language=clause.language) + ".",
         predicate=_PREDICATES.get(sign.category, ""),

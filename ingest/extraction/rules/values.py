@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ingest.extraction.words import words
+
 #: Names of languages in English and French, to ISO 639-1 codes.
 LANGUAGES: dict[str, str] = {
     "english": "en", "anglais": "en", "french": "fr", "français": "fr", "francais": "fr", "german": "de",
@@ -13,36 +15,47 @@ LANGUAGES: dict[str, str] = {
     "mandarin": "zh", "chinois": "zh", "japanese": "ja", "japonais": "ja", "russian": "ru", "russe": "ru",
     "polish": "pl", "polonais": "pl", "turkish": "tr", "turc": "tr", "hindi": "hi", "korean": "ko", "coréen": "ko",
     "swedish": "sv", "suédois": "sv", "norwegian": "no", "norvégien": "no", "danish": "da", "danois": "da",
-    "finnish": "fi", "finnois": "fi", "greek": "el", "grec": "el", "czech": "cs", "tchèque": "cs", "romanian": "ro",
-    "roumain": "ro", "hungarian": "hu", "hongrois": "hu", "ukrainian": "uk", "ukrainien": "uk", "hebrew": "he",
-    "hébreu": "he", "vietnamese": "vi", "vietnamien": "vi", "catalan": "ca", "breton": "br", "farsi": "fa",
-    "persian": "fa", "persan": "fa", "swahili": "sw", "thai": "th", "thaï": "th", "bengali": "bn", "urdu": "ur",
+    "finnish": "fi", "finnois": "fi", "greek": "el", "grec": "el", "czech": "cs", "tchèque": "cs",
+    "romanian": "ro", "roumain": "ro", "hungarian": "hu", "hongrois": "hu", "ukrainian": "uk", "ukrainien": "uk",
+    "hebrew": "he", "hébreu": "he", "vietnamese": "vi", "vietnamien": "vi", "catalan": "ca", "breton": "br",
+    "farsi": "fa", "persian": "fa", "persan": "fa", "swahili": "sw", "thai": "th", "thaï": "th", "bengali": "bn",
+    "urdu": "ur",
 }  # fmt: skip
 LANGUAGE = "(?:" + "|".join(sorted(LANGUAGES, key=len, reverse=True)) + ")"
 
 _DOMAIN_WORDS: dict[str, str] = {
     "drink": "tea=thé coffee=café=espresso water=eau wine=vin beer=bière juice=jus matcha green_tea=thé_vert"
     " black_tea=thé_noir decaf=déca hot_chocolate=chocolat_chaud cappuccino latte oat_milk sparkling_water",
-    "theme": "dark_mode=dark_theme=mode_sombre=thème_sombre=le_mode_sombre light_mode=light_theme=mode_clair=thème_clair",
-    "contact_channel": "email=e-mail=mail=emails=e-mails=courriel=mails phone=phone_calls=calls=a_call=téléphone=appel=appels=phone_call"
-    " slack=slack_messages sms=text=texts=text_messages=texto teams whatsapp=whats_app signal telegram discord=discord_messages",
-    "editor": "vim neovim=nvim emacs vs_code=vscode=visual_studio_code intellij=intellij_idea pycharm sublime=sublime_text zed cursor nano helix webstorm",
-    "programming_language": "python rust go=golang java kotlin typescript javascript ruby elixir scala haskell clojure c++ c# php swift racket ocaml",
-    "database": "postgres=postgresql mysql mariadb sqlite mongodb=mongo redis cassandra dynamodb oracle clickhouse cockroachdb=cockroach snowflake bigquery elasticsearch",
+    "theme": "dark_mode=dark_theme=mode_sombre=thème_sombre=le_mode_sombre "
+    "light_mode=light_theme=mode_clair=thème_clair",
+    "contact_channel": "email=e-mail=mail=emails=e-mails=courriel=mails "
+    "phone=phone_calls=calls=a_call=téléphone=appel=appels=phone_call"
+    " slack=slack_messages sms=text=texts=text_messages=texto teams whatsapp=whats_app signal telegram "
+    "discord=discord_messages",
+    "editor": "vim neovim=nvim emacs vs_code=vscode=visual_studio_code intellij=intellij_idea pycharm "
+    "sublime=sublime_text zed cursor nano helix webstorm",
+    "programming_language": "python rust go=golang java kotlin "
+    "typescript javascript ruby elixir scala haskell clojure c++ c# "
+    "php swift racket ocaml",
+    "database": "postgres=postgresql mysql mariadb sqlite mongodb=mongo redis cassandra dynamodb oracle clickhouse "
+    "cockroachdb=cockroach snowflake bigquery elasticsearch",
     "operating_system": "linux macos=mac_os windows ubuntu debian fedora arch=arch_linux",
     "phone": "iphone android",
     "indentation": "tabs=tabulations spaces=espaces",
-    "time_of_day": "mornings=morning=matin=le_matin=in_the_morning=morning_meetings afternoons=afternoon=après-midi=l'après-midi=afternoon_meetings evenings=evening=soir=le_soir",
+    "time_of_day": "mornings=morning=matin=le_matin=in_the_morning=morning_meetings "
+    "afternoons=afternoon=après-midi=l'après-midi=afternoon_meetings evenings=evening=soir=le_soir",
     "seat": "aisle=aisle_seat=aisle_seats=couloir=côté_couloir window_seat=window_seats=hublot=côté_hublot=window",
     "transport": "train=trains=the_train plane=avion=flying=planes car=voiture=driving bike=vélo=cycling bus",
     "browser": "firefox chrome=google_chrome safari edge brave",
     "units": "metric=metric_units=système_métrique imperial=imperial_units",
-    "work_mode": "remote=remote_work=working_remotely=working_from_home=télétravail=le_télétravail office=the_office=working_from_the_office=présentiel=bureau hybrid=hybride=hybrid_work",
-    "cloud": "aws=amazon_web_services gcp=google_cloud=google_cloud_platform azure=microsoft_azure heroku ovh=ovhcloud scaleway hetzner fly.io vercel netlify digitalocean cloudflare render kubernetes=k8s",
+    "work_mode": "remote=remote_work=working_remotely=working_from_home=télétravail=le_télétravail "
+    "office=the_office=working_from_the_office=présentiel=bureau hybrid=hybride=hybrid_work",
+    "cloud": "aws=amazon_web_services gcp=google_cloud=google_cloud_platform azure=microsoft_azure heroku "
+    "ovh=ovhcloud scaleway hetzner fly.io vercel netlify digitalocean cloudflare render kubernetes=k8s",
     "shell": "bash zsh fish powershell",
     "package_manager": "npm pnpm yarn pip poetry uv conda",
     "message_format": "bullet_points=bullets=listes_à_puces=bullet_lists=puces",
-}  # fmt: skip
+}
 #: canonical value of a word, and its domain
 _CANONICAL: dict[str, tuple[str, str]] = {}
 for _domain, _words in _DOMAIN_WORDS.items():
@@ -52,45 +65,69 @@ for _domain, _words in _DOMAIN_WORDS.items():
             _CANONICAL.setdefault(_name, (_names[0], _domain))
 
 _NOUNS: dict[str, str] = {
-    "couleur": "color", "colour": "color", "plat": "dish", "film": "movie", "livre": "book", "équipe": "team", "boisson": "drink",
-    "langage": "programming_language", "langage de programmation": "programming_language", "programming language": "programming_language",
-    "groupe": "band", "chanson": "song", "musique": "music", "saison": "season", "animal": "animal", "éditeur": "editor",
-    "code editor": "editor", "text editor": "editor", "ide": "editor", "sport": "sport", "série": "tv_show", "show": "tv_show", "tv show": "tv_show", "series": "tv_show",
-    "nourriture": "food", "ville": "city", "fruit": "fruit", "dessert": "dessert", "jeu": "game", "thème": "theme", "navigateur": "browser",
-    "base de données": "database", "langue": "language", "auteur": "author", "écrivain": "author", "restaurant": "restaurant",
-    "contact method": "contact_channel", "method of contact": "contact_channel", "contact channel": "contact_channel", "moyen de contact": "contact_channel",
+    "couleur": "color", "colour": "color", "plat": "dish", "film": "movie", "livre": "book", "équipe": "team",
+    "boisson": "drink", "langage": "programming_language", "langage de programmation": "programming_language",
+    "programming language": "programming_language", "groupe": "band", "chanson": "song", "musique": "music",
+    "saison": "season", "animal": "animal", "éditeur": "editor", "code editor": "editor", "text editor": "editor",
+    "ide": "editor", "sport": "sport", "série": "tv_show", "show": "tv_show", "tv show": "tv_show",
+    "series": "tv_show", "nourriture": "food", "ville": "city", "fruit": "fruit", "dessert": "dessert",
+    "jeu": "game", "thème": "theme", "navigateur": "browser", "base de données": "database", "langue": "language",
+    "auteur": "author", "écrivain": "author", "restaurant": "restaurant", "contact method": "contact_channel",
+    "method of contact": "contact_channel", "contact channel": "contact_channel",
+    "moyen de contact": "contact_channel",
 }  # fmt: skip
 _TOPICS: dict[str, str] = {
-    "facture": "invoices", "invoice": "invoices", "rapport": "reports", "report": "reports", "mail": "emails", "e-mail": "emails", "email": "emails",
-    "courriel": "emails", "réponse": "answers", "answer": "answers", "reply": "answers", "replie": "answers", "document": "documents", "documentation": "documentation", "doc": "documents",
-    "réunion": "meetings", "meeting": "meetings", "contrat": "contracts", "contract": "contracts", "notification": "notifications", "résumé": "summaries", "summary": "summaries",
-    "summarie": "summaries", "message": "messages", "newsletter": "newsletters", "devis": "quotes", "quote": "quotes", "relevé": "statements", "statement": "statements",
-    "commentaire": "comments", "comment": "comments", "reçu": "receipts", "receipt": "receipts",
+    "facture": "invoices", "invoice": "invoices", "rapport": "reports", "report": "reports", "mail": "emails",
+    "e-mail": "emails", "email": "emails", "courriel": "emails", "réponse": "answers", "answer": "answers",
+    "reply": "answers", "replie": "answers", "document": "documents", "documentation": "documentation",
+    "doc": "documents", "réunion": "meetings", "meeting": "meetings", "contrat": "contracts",
+    "contract": "contracts", "notification": "notifications", "résumé": "summaries", "summary": "summaries",
+    "summarie": "summaries", "message": "messages", "newsletter": "newsletters", "devis": "quotes",
+    "quote": "quotes", "relevé": "statements", "statement": "statements", "commentaire": "comments",
+    "comment": "comments", "reçu": "receipts", "receipt": "receipts",
 }  # fmt: skip
 _PLACES: dict[str, str] = {
-    "londres": "London", "lisbonne": "Lisbon", "genève": "Geneva", "bruxelles": "Brussels", "berlin": "Berlin", "vienne": "Vienna", "rome": "Rome",
-    "barcelone": "Barcelona", "édimbourg": "Edinburgh", "copenhague": "Copenhagen", "varsovie": "Warsaw", "prague": "Prague", "athènes": "Athens",
-    "moscou": "Moscow", "pékin": "Beijing", "munich": "Munich", "milan": "Milan", "venise": "Venice", "florence": "Florence", "anvers": "Antwerp", "cologne": "Cologne",
-    "france": "France", "maroc": "Morocco", "irlande": "Ireland", "écosse": "Scotland", "grèce": "Greece", "pologne": "Poland", "suède": "Sweden", "norvège": "Norway", "autriche": "Austria", "brésil": "Brazil", "chine": "China", "inde": "India", "espagne": "Spain", "allemagne": "Germany", "italie": "Italy", "belgique": "Belgium", "suisse": "Switzerland", "angleterre": "England", "royaume-uni": "United Kingdom",
-    "états-unis": "United States", "portugal": "Portugal", "japon": "Japan", "pays-bas": "Netherlands", "nyc": "New York", "new york city": "New York", "sf": "San Francisco",
-    "montréal": "Montreal", "québec": "Quebec", "the uk": "United Kingdom", "uk": "United Kingdom", "the us": "United States", "us": "United States", "usa": "United States",
-    "the usa": "United States", "la": "Los Angeles", "marseilles": "Marseille", "lyons": "Lyon",
+    "londres": "London", "lisbonne": "Lisbon", "genève": "Geneva", "bruxelles": "Brussels", "berlin": "Berlin",
+    "vienne": "Vienna", "rome": "Rome", "barcelone": "Barcelona", "édimbourg": "Edinburgh",
+    "copenhague": "Copenhagen", "varsovie": "Warsaw", "prague": "Prague", "athènes": "Athens", "moscou": "Moscow",
+    "pékin": "Beijing", "munich": "Munich", "milan": "Milan", "venise": "Venice", "florence": "Florence",
+    "anvers": "Antwerp", "cologne": "Cologne", "france": "France", "maroc": "Morocco", "irlande": "Ireland",
+    "écosse": "Scotland", "grèce": "Greece", "pologne": "Poland", "suède": "Sweden", "norvège": "Norway",
+    "autriche": "Austria", "brésil": "Brazil", "chine": "China", "inde": "India", "espagne": "Spain",
+    "allemagne": "Germany", "italie": "Italy", "belgique": "Belgium", "suisse": "Switzerland",
+    "angleterre": "England", "royaume-uni": "United Kingdom", "états-unis": "United States",
+    "portugal": "Portugal", "japon": "Japan", "pays-bas": "Netherlands", "nyc": "New York",
+    "new york city": "New York", "sf": "San Francisco", "montréal": "Montreal", "québec": "Quebec",
+    "the uk": "United Kingdom", "uk": "United Kingdom", "the us": "United States", "us": "United States",
+    "usa": "United States", "the usa": "United States", "la": "Los Angeles", "marseilles": "Marseille",
+    "lyons": "Lyon",
 }  # fmt: skip
-_COUNTRIES = frozenset(
-    """France Spain Portugal Germany Italy Belgium Switzerland Netherlands Austria Poland Greece Ireland Scotland England Wales Sweden Norway
-    Denmark Finland Iceland Hungary Romania Bulgaria Croatia Serbia Ukraine Russia Turkey Canada Mexico Brazil Argentina Chile Colombia Peru
-    Japan China India Korea Vietnam Thailand Indonesia Malaysia Singapore Australia Morocco Algeria Tunisia Egypt Nigeria Kenya Senegal Luxembourg""".split()
+_COUNTRIES = words(
+    """
+    France Spain Portugal Germany Italy Belgium Switzerland Netherlands Austria Poland Greece Ireland Scotland
+    England Wales Sweden Norway Denmark Finland Iceland Hungary Romania Bulgaria Croatia Serbia Ukraine Russia
+    Turkey Canada Mexico Brazil Argentina Chile Colombia Peru Japan China India Korea Vietnam Thailand Indonesia
+    Malaysia Singapore Australia Morocco Algeria Tunisia Egypt Nigeria Kenya Senegal Luxembourg
+    """
 ) | {"United Kingdom", "United States", "New Zealand", "South Africa", "South Korea", "Czech Republic"}
 #: Places people write without a capital in chat.
-_LOWER_PLACES = frozenset(
-    """paris lyon marseille lille nantes bordeaux toulouse nice strasbourg rennes montpellier grenoble london lisbon porto madrid barcelona
-    berlin munich hamburg rome milan vienna zurich geneva brussels amsterdam rotterdam dublin edinburgh manchester copenhagen stockholm oslo
-    helsinki warsaw prague budapest athens istanbul moscow tokyo osaka kyoto seoul beijing shanghai singapore bangkok sydney melbourne auckland
-    toronto montreal vancouver boston chicago seattle austin denver portland atlanta houston dallas miami philadelphia oakland nyc sf brooklyn
-    mumbai delhi bangalore hyderabad chennai dubai cairo nairobi lagos johannesburg france spain portugal germany italy belgium switzerland
-    canada japan india australia brazil mexico england scotland ireland""".split()
+_LOWER_PLACES = words(
+    """
+    paris lyon marseille lille nantes bordeaux toulouse nice strasbourg rennes montpellier grenoble london
+    lisbon porto madrid barcelona berlin munich hamburg rome milan vienna zurich geneva brussels amsterdam
+    rotterdam dublin edinburgh manchester copenhagen stockholm oslo helsinki warsaw prague budapest athens
+    istanbul moscow tokyo osaka kyoto seoul beijing shanghai singapore bangkok sydney melbourne auckland toronto
+    montreal vancouver boston chicago seattle austin denver portland atlanta houston dallas miami philadelphia
+    oakland nyc sf brooklyn mumbai delhi bangalore hyderabad chennai dubai cairo nairobi lagos johannesburg
+    france spain portugal germany italy belgium switzerland canada japan india australia brazil mexico england
+    scotland ireland
+    """
 )
-_ARTICLE = re.compile(r"^(?:the|a|an|my|our|some|le|la|les|un|une|des|du|de la|de l'|mes|mon|ma|nos|l'|de|d')(?<=')|^(?:the|a|an|my|our|your|some|le|la|les|un|une|des|du|de la|mes|mon|ma|nos|ses) ", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"^(?:the|a|an|my|our|some|le|la|les|un|une|des|du|de la|de l'|mes|mon|ma|nos|l'|de|d')(?<=')"
+    r"|^(?:the|a|an|my|our|your|some|le|la|les|un|une|des|du|de la|mes|mon|ma|nos|ses) ",
+    re.IGNORECASE,
+)
 
 
 def bare(text: str) -> str:
@@ -132,7 +169,12 @@ def noun(text: str) -> str:
 
 def place(text: str) -> str:
     """A place name in its canonical form, or "" when the words are no proper name."""
-    text = re.sub(r"\s+(?:now|these days|currently|right now|instead|again|maintenant|désormais|actuellement|plutôt)$", "", " ".join(text.split()).strip(" .,;:!?"), flags=re.IGNORECASE)
+    text = re.sub(
+        r"\s+(?:now|these days|currently|right now|instead|again|maintenant|désormais|actuellement|plutôt)$",
+        "",
+        " ".join(text.split()).strip(" .,;:!?"),
+        flags=re.IGNORECASE,
+    )
     known = _PLACES.get(text.casefold())
     if known:
         return known

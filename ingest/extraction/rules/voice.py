@@ -6,24 +6,54 @@ import re
 
 from ingest.extraction import languages
 from ingest.extraction.base import GROUP
+from ingest.extraction.words import words
 
 _UNKNOWN = {languages.ENGLISH: "The user", languages.FRENCH: "L'utilisateur"}
 _GROUP = {languages.ENGLISH: "The team", languages.FRENCH: "L'équipe"}
-_PAST = frozenset(
-    """was were had did went got made took sent wrote found felt left gave put set ran came said told knew thought brought built bought
-    caught chose cut drew fell fought forgot held hit kept led lost met paid read shut spoke spent stood began broke wrapped let hurt quit""".split()
+_PAST = words(
+    """
+    was were had did went got made took sent wrote found felt left gave put set ran came said told knew thought
+    brought built bought caught chose cut drew fell fought forgot held hit kept led lost met paid read shut
+    spoke spent stood began broke wrapped let hurt quit
+    """
 )
-_AUXILIARY = frozenset(
-    """will would can can't cannot could couldn't may might must shall should shouldn't won't wouldn't didn't wasn't haven't hadn't ought""".split()
+_AUXILIARY = words(
+    """
+    will would can can't cannot could couldn't may might must shall should shouldn't won't wouldn't didn't
+    wasn't haven't hadn't ought
+    """
 )
-_ADVERBS = frozenset(
-    """just still really finally already also currently always never usually only now often actually recently almost fully totally
-    completely so both then simply officially successfully personally definitely""".split()
+_ADVERBS = words(
+    """
+    just still really finally already also currently always never usually only now often actually recently
+    almost fully totally completely so both then simply officially successfully personally definitely
+    """
 )
-_IRREGULAR = {"am": "is", "have": "has", "do": "does", "don't": "doesn't", "go": "goes", "haven't": "hasn't", "are": "is", "aren't": "isn't", "were": "was"}
-_I = re.compile(r"\b(I'm|I am|I've|I'll|I'd|I)(?![\w'])((?: (?:just|still|really|finally|already|also|currently|always|never|usually|only|now|often|actually|recently|almost|fully|definitely))*)( [\w']+)?")
-_WE = re.compile(r"\b([Ww]e're|[Ww]e've|[Ww]e'll|[Ww]e'd|[Ww]e)(?![\w'])((?: (?:just|still|really|finally|already|also|currently|always|never|usually|only|now|often|actually|recently|almost|fully|definitely))*)( [\w']+)?")
-_GIVES = re.compile(r"\b(send|sent|give|gave|show|get|bring|tell|share with|keep|ping|email|call|forward|let) you\b(?: (?:all|guys|both))?", re.IGNORECASE)
+_IRREGULAR = {
+    "am": "is",
+    "have": "has",
+    "do": "does",
+    "don't": "doesn't",
+    "go": "goes",
+    "haven't": "hasn't",
+    "are": "is",
+    "aren't": "isn't",
+    "were": "was",
+}
+_I = re.compile(
+    r"\b(I'm|I am|I've|I'll|I'd|I)(?![\w'])((?: (?:just|still|really|finally|already|also|currently"
+    r"|always|never|usually|only|now|often|actually|recently|almost|fully|definitely))*)( [\w']+)?"
+)
+_WE = re.compile(
+    r"\b([Ww]e're|[Ww]e've|[Ww]e'll|[Ww]e'd|[Ww]e)(?![\w'])((?: (?:just|still|really|finally|already"
+    r"|also|currently|always|never|usually|only|now|often|actually|recently|almost|fully"
+    r"|definitely))*)( [\w']+)?"
+)
+_GIVES = re.compile(
+    r"\b(send|sent|give|gave|show|get|bring|tell|share with|keep|ping|email|call|forward"
+    r"|let) you\b(?: (?:all|guys|both))?",
+    re.IGNORECASE,
+)
 
 
 def subject(name: str, about: str, language: str) -> str:
@@ -74,22 +104,46 @@ def _english(text: str, who: str) -> str:
     text = _I.sub(lambda match: _conjugate(match, who), text)
     text = _WE.sub(lambda match: _conjugate(match, "the team"), text)
     for pattern, word in (
-        (r"\b[Mm]yself\b", "themselves"), (r"\b[Mm]y\b", "their"), (r"\b[Mm]ine\b", "theirs"), (r"\b[Mm]e\b", "them"),
-        (r"\b[Oo]urselves\b", "themselves"), (r"\b[Oo]urs?\b", "the team's"), (r"\bus\b", "the team"),
-        (r"\b[Yy]ou(?= (?:can|will|are|have|need|want|could|should|might|may|know|get|see|do|did|had|all))", "they"), (r"\b[Yy]ou're\b", "they are"), (r"\b[Yy]our\b", "their"), (r"\b[Yy]ou\b", "them"),
-    ):  # fmt: skip
+        (r"\b[Mm]yself\b", "themselves"),
+        (r"\b[Mm]y\b", "their"),
+        (r"\b[Mm]ine\b", "theirs"),
+        (r"\b[Mm]e\b", "them"),
+        (r"\b[Oo]urselves\b", "themselves"),
+        (r"\b[Oo]urs?\b", "the team's"),
+        (r"\bus\b", "the team"),
+        (r"\b[Yy]ou(?= (?:can|will|are|have|need|want|could|should|might|may|know|get|see|do|did|had|all))", "they"),
+        (r"\b[Yy]ou're\b", "they are"),
+        (r"\b[Yy]our\b", "their"),
+        (r"\b[Yy]ou\b", "them"),
+    ):
         text = re.sub(pattern, word, text)
     return text
 
 
 _FRENCH_VERBS = {
-    "suis": "est", "ai": "a", "vais": "va", "fais": "fait", "dois": "doit", "peux": "peut", "veux": "veut", "mets": "met", "pars": "part",
-    "sais": "sait", "viens": "vient", "prends": "prend", "reprends": "reprend", "attends": "attend", "transmets": "transmet", "crains": "craint",
-    "finis": "finit", "sors": "sort", "reviens": "revient", "remets": "remet", "rends": "rend", "sens": "sent", "dis": "dit", "écris": "écrit",
-    "bois": "boit", "vis": "vit", "lis": "lit", "promets": "promet", "livrerai": "livrera", "perds": "perd", "tiens": "tient", "connais": "connaît",
+    "suis": "est", "ai": "a", "vais": "va", "fais": "fait", "dois": "doit", "peux": "peut", "veux": "veut",
+    "mets": "met", "pars": "part", "sais": "sait", "viens": "vient", "prends": "prend", "reprends": "reprend",
+    "attends": "attend", "transmets": "transmet", "crains": "craint", "finis": "finit", "sors": "sort",
+    "reviens": "revient", "remets": "remet", "rends": "rend", "sens": "sent", "dis": "dit", "écris": "écrit",
+    "bois": "boit", "vis": "vit", "lis": "lit", "promets": "promet", "livrerai": "livrera", "perds": "perd",
+    "tiens": "tient", "connais": "connaît",
 }  # fmt: skip
-_NOUS_VERBS = {"sommes": "est", "avons": "a", "allons": "va", "faisons": "fait", "devons": "doit", "pouvons": "peut", "attendons": "attend", "prenons": "prend", "finissons": "finit"}
-_JE = re.compile(r"\b(?:je (ne |n')?|j')((?:m'|me |t'|te |vous |lui |leur |le |la |les |l'|y |en )*)([\wàâéèêëîïôûùç]+)", re.IGNORECASE)
+_NOUS_VERBS = {
+    "sommes": "est",
+    "avons": "a",
+    "allons": "va",
+    "faisons": "fait",
+    "devons": "doit",
+    "pouvons": "peut",
+    "attendons": "attend",
+    "prenons": "prend",
+    "finissons": "finit",
+}
+_JE = re.compile(
+    r"\b(?:je (ne |n')?|j')((?:m'|me |t'|te |vous |lui |leur |le |la |les |l'|y "
+    r"|en )*)([\wàâéèêëîïôûùç]+)",
+    re.IGNORECASE,
+)
 _NOUS = re.compile(r"\bnous (ne |n')?((?:vous |lui |leur |le |la |les |l'|nous )*)([\wàâéèêëîïôûùç]+)", re.IGNORECASE)
 _ON = re.compile(r"(?:^|(?<=\s))on (?=[\wéèàn'])", re.IGNORECASE)
 
@@ -114,8 +168,16 @@ def _french(text: str, who: str) -> str:
     text = _NOUS.sub(_nous, text)
     text = _ON.sub("l'équipe ", text)
     for pattern, word in (
-        (r"\bmon\b", "son"), (r"\bma\b", "sa"), (r"\bmes\b", "ses"), (r"\bnotre\b", "son"), (r"\bnos\b", "ses"), (r"(?<=pour )moi\b|(?<=à )moi\b|(?<=chez )moi\b|(?<=avec )moi\b|(?<=sur )moi\b", who),
-        (r"-?\bmoi\b", " lui"), (r"\bm'(?=\w)", "l'"), (r"\bme\b", "lui"), (r"\bnous\b", "l'équipe"),
-    ):  # fmt: skip
+        (r"\bmon\b", "son"),
+        (r"\bma\b", "sa"),
+        (r"\bmes\b", "ses"),
+        (r"\bnotre\b", "son"),
+        (r"\bnos\b", "ses"),
+        (r"(?<=pour )moi\b|(?<=à )moi\b|(?<=chez )moi\b|(?<=avec )moi\b|(?<=sur )moi\b", who),
+        (r"-?\bmoi\b", " lui"),
+        (r"\bm'(?=\w)", "l'"),
+        (r"\bme\b", "lui"),
+        (r"\bnous\b", "l'équipe"),
+    ):
         text = re.sub(pattern, word, text, flags=re.IGNORECASE)
     return text

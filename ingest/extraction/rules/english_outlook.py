@@ -1,0 +1,223 @@
+"""English: moods, and what may go wrong.
+
+The order within each table is the order of precedence.
+"""
+
+from __future__ import annotations
+
+from facts.vocabulary import Category
+from ingest.extraction.rules.drafts import CLEAR, STATED, STRONG, WEAK
+from ingest.extraction.rules.signals import Signal, signal
+
+_ADV = (
+    r"(?:(?:just|still|also|now|definitely|certainly|personally|gladly|then|probably|already|currently"
+    r"|finally|officially|really|so|very|a bit|pretty|quite|super|extremely|totally|completely|feeling"
+    r"|incredibly|a little|kind of|absolutely|truly|actually|fully|getting|all|both) )*"
+)
+_WHO = (
+    r"(?:@?[A-Z][\w.'-]{1,20}(?: [A-Z][\w'-]{1,20})?|him|her|them|you|(?:the|our) (?:\w+ )?(?:team"
+    r"|department|desk)|the night shift|the next shift)"
+)
+_DO = (
+    r"(?:send|deliver|ship|finish|complete|write|prepare|fix|review|update|submit|share|push|deploy"
+    r"|merge|publish|draft|have|get|handle|take(?! (?:a (?:break|nap|look at lunch)))|look into|look at"
+    r"|investigate"
+    r"|follow up|set up|schedule|book|organi[sz]e|create|build|implement|test|check|circle back"
+    r"|get back|call|email|contact|ping|provide|present|document|release|roll (?:out|back)|migrate"
+    r"|refactor"
+    r"|add|remove|open|file|raise|post|upload|confirm|make|bring|cover|own|lead|do|start|begin|work on"
+    r"|put together|wrap up|sort|arrange|address|resolve|reach out|run|clean up|sync|pick up|talk to"
+    r"|speak to|order|pay|refund|return|process|invoice|escalate|translate|design|record|rewrite|reply"
+    r"|respond|answer|close|transfer|sign|give|let you know|keep you|reproduce|debug|patch|rebase|port"
+    r"|reimburse|replace|credit|install|configure|monitor|track|collect|gather|compile|send over|queue"
+    r"|drop|hand in|turn in|double[- ]check|verify|approve|announce|print|buy|cook|drive|join|chase"
+    r"|dig into|bump|tackle|see to|extend|cancel|forward|notify|revert|report|pull|move|help|show|walk"
+    r"|connect|introduce|onboard|train|ask)"
+)
+_NOT_PROMISE = (
+    r"\bi(?:'ll| will) (?:be (?:happy|honest|glad|ok|fine)|have (?:less|no|more|a few|to|some|time)"
+    r"|make do|never|see(?! to it)|think|guess|miss|have to|need|probably|try not|not|pass|bet|say"
+    r"|admit|assume|take that as|go with that|wait|stick with|let (?:it|that) (?:go|slide)"
+    r"|leave it there|give (?:you|it) that)\b"
+    r"|\bi(?:'ll| will) have (?:the|a|an) (?:\w+ )?(?:salad|coffee|tea|burger|pizza|beer|soup|steak)\b"
+    r"|\b(?:would|wouldn't|might|maybe|perhaps|could)\b|\bask (?:for|about|if)\b|\bdo my best not\b"
+)
+
+
+MOODS: tuple[Signal, ...] = (
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:i'm|i am|im|i feel|i'm feeling|feeling|i've been(?: feeling)?|we're|we are|we're all|i was"
+        rf"|makes me|made me) {_ADV}(?:so |really |very |too |pretty |quite |super |extremely "
+        r"|totally )*(?P<what>frustrat\w+|exhausted|burn(?:ed|t)[- ]?out|burning out|overwhelmed"
+        r"|stressed(?: out)?|anxious|demotivated|unmotivated|annoyed|irritated|discouraged|depressed"
+        r"|miserable|fed up|drained|overworked|upset|angry|furious|mad|disappointed|worn out|tired"
+        r"|struggling|down|sad|lonely|nervous|bored|unhappy|hopeless|at my (?:wit's|wits') end|on edge"
+        r"|worried sick|swamped|thrilled|excited|stoked|pumped|ecstatic|delighted|proud|overjoyed"
+        r"|energi[sz]ed|motivated|hyped|over the moon|happy|grateful|relieved|optimistic|psyched|inspired"
+        r"|elated)\b",
+        confidence=STATED,
+        unless=r"\b(?:not|never) (?:\w+ )?(?:mad|angry|upset)\b|\bhappy (?:to|birthday|new year)\b"
+        r"|\bstruggling to\b|\bexcited to (?:meet|hear)\b|\b(?:tired|bored) of (?:eating|pizza)"
+        r"|\bdown (?:for|to|with)\b|\b(?:sad|sorry) to hear\b|\bmad at me\b|\bif you're happy\b"
+        r"|\bhappy with (?:that|either|whatever|the plan)\b|\bgrateful (?:if|for (?:any|your))",
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        rf"\b(?:i'm|i am|we're|we are) {_ADV}(?:so |really )?(?P<what>sick (?:and tired )?of|tired of"
+        r"|fed up with|done with (?:this|these|all)|at (?:my|our) (?:limit|breaking point)|losing (?:it"
+        r"|my mind|motivation|patience)|not (?:ok|okay|coping)|running on (?:fumes|empty)|loving (?:this"
+        r"|it|the|every|working))",
+        confidence=CLEAR,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:i|we) (?:just |really )?(?:can't (?:take|stand|do|handle|keep up with|deal with) (?:this|it"
+        r"|any)(?: \w+){0,3}(?: any ?more| any longer)?|can't cope|can't take much more|barely sle(?:ep|pt)"
+        r"|feel like (?:giving up|quitting|i'm drowning|crying|screaming)|hate my job|love my job"
+        r"|love working (?:with|on|here)|couldn't be (?:happier|prouder|more excited)"
+        r"|need a (?:real )?break from)\b",
+        confidence=STRONG,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:this|it|that)(?:'s| is| has been| was| feels)(?: \w+)? (?:so |really |incredibly |extremely "
+        r"|super |very )*(?P<what>frustrating|exhausting|demorali[sz]ing|demotivating|stressful|infuriating"
+        r"|depressing|soul[- ]crushing|maddening|overwhelming|disheartening|draining)\b",
+        confidence=STRONG,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:morale|team spirit|the mood|burn-?out)\b.{0,30}\b(?:low|high|down|up|bad|great|terrible"
+        r"|dropping|improving|suffering|rock bottom|real|setting in)\b",
+        confidence=STRONG,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:so|really|super|very) (?P<what>excited|frustrated|proud|happy|stoked|pumped|stressed|tired"
+        r"|disappointed) (?:about|with|of|by|for|that|right now|today)\b",
+        confidence=STRONG,
+        unless=r"\b(?:you|he|she|they|are|is)\b.{0,10}\b(?:excited|frustrated|happy)",
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?-i:[A-Z][\w'-]{1,20}) (?:seems?|looks?|sounds?|has been|is) (?:really |very |quite |pretty "
+        r"|a bit |so |visibly |completely )*(?P<what>frustrated|exhausted|burn(?:ed|t)[- ]?out|overwhelmed"
+        r"|stressed(?: out)?|demotivated|annoyed|discouraged|upset|drained|unhappy|demorali[sz]ed"
+        r"|disengaged|thrilled|excited|worn out)\b",
+        confidence=WEAK + 0.1,
+        unless=r"\b(?:client|customer|they|everyone|nobody)\b",
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"^(?:what |such )(?:a|an) (?:really |very |so )?(?P<what>frustrating|exhausting|stressful|awful"
+        r"|terrible|horrible|depressing|miserable|amazing|fantastic|wonderful|great) (?:day|week|sprint"
+        r"|month|morning|meeting|launch|quarter|release)\b",
+        confidence=STRONG,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:i|we) (?:just |really |so )*(?:can't|cannot) wait (?:to|for)\b|^can't wait (?:to|for)\b"
+        r"|^loving (?:the|this|it|every)\b|\bi (?:really |just |absolutely )?hate (?:this|these|having to"
+        r"|when|how)\b",
+        confidence=STRONG,
+        unless=r"\b(?:weekend|summer|lunch|see you|meet you)\b",
+    ),
+)
+
+RISKS: tuple[Signal, ...] = (
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:at risk|in (?:danger|jeopardy)|in doubt|risk of|risk that|risky|risks? (?:missing|slipping"
+        r"|losing|delaying|breaking|failing|pushing)|big risk|major risk|jeopardi[sz]\w+|red flags?"
+        r"|single point of failure)\b",
+        modal=True,
+        unless=r"\b(?:no|zero|low|without|minimal|not) (?:at )?risk\b|\brisk[- ]free\b|\bat your own risk\b"
+        r"|\bno longer\b|\brisk (?:assessment|register|management) (?:is|was) (?:done|complete)",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:behind schedule|running (?:late|behind(?! (?:(?-i:[A-Z])|a\b|the\b|nginx|apache)))"
+        r"|falling behind|fell behind|(?:way|far|\w+ (?:days?|weeks?)) (?:behind|late|overdue)|overdue"
+        r"|slipp(?:ing|ed)|will slip|going to slip|over budget|over-?run|budget overrun|understaffed"
+        r"|short[- ]staffed|short[- ]handed|spread too thin)\b",
+        modal=True,
+        unless=r"\bslipped (?:my mind|on)\b|\b(?:not|no longer|isn't) (?:behind|late|overdue)\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:might|may|could|will|won't|wont|'ll|probably|going to|gonna|likely (?:to|won't)|not going to"
+        r"|unlikely to|afraid (?:we|i)|doubt (?:we|i)|don't think (?:we|i)|not sure (?:we"
+        r"|i))\b.{0,30}\b(?:miss (?:the|our|this|that|\w+day|it|another)|be (?:late|delayed|ready in time)"
+        r"|slip|delay|make it (?:in time|by|on time|for)|make (?:the|our|that|\w+day's|this|the \w+"
+        r"|our \w+) (?:deadline|date|launch|cut-?off|milestone|release)|make (?:friday|monday|thursday"
+        r"|tuesday|wednesday)|hit (?:the|our) (?:deadline|date|target|milestone)|meet (?:the"
+        r"|our) (?:deadline|date|target)|lose (?:the|this|them|that) (?:client|customer|account|deal)?"
+        r"|run out of (?:time|budget|money|capacity)|fall (?:through|behind)|be done in time"
+        r"|finish (?:in time|on time|by))",
+        modal=True,
+        unless=r"\bwon't miss\b|\bwill (?:make|hit|meet)\b|\b(?:will|'ll|going to) finish\b(?!.*\b(?:not"
+        r"|don't think|doubt)\b)|\bmiss (?:you|him|her|them|lunch|the bus|the show)\b|\b(?:i'll|will|can"
+        r"|could|might|may) make (?:it|the) (?:to|work|party|meeting)|\bmay finish|\bwill finish"
+        r"|\bwe will make (?:it|the)\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:missed|missing|blew|blown|slipped) (?:the |our |another |a |this |their |last |yesterday's "
+        r"|\w+day's )*(?:deadline|milestone|launch date|release date|due date|delivery date|target|sla"
+        r"|cut-?off)s?\b",
+        modal=True,
+        unless=r"\b(?:haven't|never|not) missed\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:scope (?:creep|change[sd]?|has (?:grown|changed|doubled|expanded)|keeps? (?:growing|changing"
+        r"|expanding)|grew|expanded|doubled|is (?:growing|changing|expanding))|chang(?:ed"
+        r"|ing) (?:the )?(?:scope|requirements)|requirements (?:changed|have changed|keep changing"
+        r"|are changing)|moving target|descop\w+)\b",
+        modal=True,
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:client|customer|account|stakeholder|partner|investor|sponsor)s?\b.{0,40}\b(?:unhappy|angry"
+        r"|furious|upset|frustrated|churn\w*|escalat(?:ed|ing)|threaten\w*|pull(?:ing)? out|leav(?:e|ing)"
+        r"|cancel\w*|complain\w*|disappointed|losing patience|not happy|dissatisfied|gone quiet|gone silent"
+        r"|unresponsive)\b",
+        modal=True,
+        unless=r"\b(?:no longer|not) (?:unhappy|angry|upset)\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:i'm|i am|we're|we are) (?:\w+ )?(?:worried|concerned|afraid|scared|nervous) (?:that|about|we"
+        r"|the|this|it|they|our)\b",
+        modal=True,
+        confidence=STRONG,
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:(?:is|are|has been|have been|was|got|being|will be) (?:\w+ )?(?:delayed|pushed back"
+        r"|postponed)|delayed by|won't be (?:ready|done|finished|available|delivered)"
+        r"|isn't going to be (?:ready|done)|not going to (?:be ready|be done|make|hit)|tight (?:deadline"
+        r"|timeline|schedule)|deadline is (?:very |too |really )?tight|unrealistic (?:deadline|timeline))\b",
+        modal=True,
+        confidence=CLEAR,
+        unless=r"\b(?:meeting|call|standup|lunch|train|flight|bus)\b.{0,30}\b(?:delayed|postponed|pushed back)"
+        r"|\bnot delayed\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:budget|runway|money|funding)\b.{0,20}\b(?:exhausted|blown|overspent|running (?:out|low)"
+        r"|nearly gone|almost gone|spent|exceeded)\b|\b(?:exceeded|blew through|burned through) (?:the"
+        r"|our) budget\b",
+        modal=True,
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:cutting it (?:\w+ )?close|(?:looks?|is|are|seems?|feels?) (?:very |too |totally "
+        r"|completely )?(?:unrealistic|too (?:tight|ambitious|optimistic)|unachievable)|(?:beyond|outside"
+        r"|out of) (?:the |our )?(?:original |agreed |initial )?scope|not enough (?:people|time|budget"
+        r"|capacity|developers|resources))\b",
+        modal=True,
+        unless=r"\bnot (?:unrealistic|too)",
+    ),
+)

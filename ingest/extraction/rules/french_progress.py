@@ -1,0 +1,201 @@
+"""French: promises, deadlines and progress.
+
+The order within each table is the order of precedence.
+"""
+
+from __future__ import annotations
+
+from facts.vocabulary import Category
+from ingest.extraction.rules.drafts import CLEAR, STATED, STRONG
+from ingest.extraction.rules.signals import Signal, signal
+
+_ADV = (
+    r"(?:(?:encore|toujours|aussi|déjà|vraiment|trop|très|tellement|hyper|super|complètement|totalement"
+    r"|un peu|assez|bien|enfin|juste|plutôt|carrément|sûrement|maintenant|tous|toutes|si) )*"
+)
+_TO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}|l'équipe [\w-]+|toi\b|vous\b|lui\b)"
+_WHO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}(?: [A-ZÉÈ][\w'-]{1,20})?|l'équipe [\w-]+)"
+_DO = (
+    r"(?:envoyer|livrer|finir|terminer|préparer|corriger|relire|revoir|mettre|faire|déployer|publier"
+    r"|rédiger|écrire|partager|vérifier|regarder|appeler|rappeler|contacter|organiser|planifier"
+    r"|réserver"
+    r"|créer|tester|traiter|m'en occuper|m'occuper|me charger|prendre|reprendre|gérer|transmettre"
+    r"|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|supprimer|fournir|boucler|relancer"
+    r"|rembourser|commander|payer|répondre|revenir|valider|installer|configurer|rendre|donner|lancer"
+    r"|résoudre|régler|analyser|enquêter|étudier|remplacer|mener|t'envoyer|vous envoyer|te rappeler"
+    r"|vous rappeler"
+    r"|te tenir|vous tenir|t'aider|vous aider|escalader|programmer|construire|implémenter|nettoyer"
+    r"|merger|pousser|refaire|compléter|imprimer|acheter|signer|communiquer|prévenir|informer|remonter"
+    r"|apporter|caler|fixer)"
+)
+_FUTURE = (
+    r"(?:je|j'|nous|on) ?(?:m'en |m'|me |t'|te |vous |l'|le |la |les |lui |leur |y |en |en "
+    r"|nous )*(?P<verb>(?:enverr|livrer|finir|terminer|préparer|corriger|relir|reverr|mettr|fer"
+    r"|déploier|déployer|publier|rédiger|écrir|partager|vérifier|regarder|appeller|rappeller|contacter"
+    r"|organiser|planifier|réserver|créer|tester|traiter|occuper|charger|prendr|reprendr|gérer"
+    r"|transmettr|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|fournir|boucler|relancer"
+    r"|rembourser|répondr|reviendr|valider|installer|rendr|donner|lancer|résoudr|réglér|régler|analyser"
+    r"|tiendr|prévienr|préviendr|apporter|remettr|informer|communiquer|fixer|calér|caler|passer)(?:ai|a"
+    r"|ons))\b"
+)
+
+
+COMMITMENTS: tuple[Signal, ...] = (
+    signal(
+        Category.COMMITMENT,
+        rf"\b(?:je vais|j'vais|on va|nous allons) {_ADV}(?P<what>(?:te |vous |t'|le |la |les |l'|lui |leur "
+        rf"|m'en |m'|me |y |en |nous en |s'en )?{_DO}\b.{{0,160}})",
+        confidence=CLEAR,
+        unless=r"\b(?:voir|devoir|essayer de voir|pas)\b.{0,3}$|\bne vais pas\b|\bva (?:voir|devoir)\b"
+        r"|\bje vais (?:prendre (?:un|une) (?:café|pause|thé|verre)|faire (?:une pause|les courses"
+        r"|du sport))",
+    ),
+    signal(
+        Category.COMMITMENT,
+        rf"\b{_FUTURE}",
+        confidence=CLEAR,
+        unless=r"\b(?:ne |n')|\bon (?:verra|sera|aura|fera avec)\b|\b(?:si|quand)\b",
+    ),
+    signal(
+        Category.COMMITMENT,
+        r"\b(?:je|on|nous) (?:m'|s'|nous )(?:engage|engageons) à\b|\b(?:je (?:te |vous |le )?promets"
+        r"|c'est promis|promis,|je (?:te |vous )?garantis|tu as ma parole|vous avez ma parole"
+        r"|comptez? sur moi|laissez?[- ](?:moi|le moi) (?:faire|gérer|m'en)|je m'en occupe|je m'en charge"
+        r"|on s'en (?:occupe|charge)|nous nous en (?:occupons|chargeons)|je m'(?:occupe|y (?:mets"
+        r"|colle)) (?:de|du|des|d'|aujourd'hui|demain|ce)|je me charge (?:de|du|des|d'))",
+        confidence=CLEAR,
+        unless=r"\bau quotidien\b|\bne (?:te |vous )?promets\b",
+    ),
+    signal(
+        Category.COMMITMENT,
+        r"\b(?:je|j'|on|nous) ?(?:te |vous |t'|le |la |les |lui |leur )*(?P<what>(?:envoie|livre|finis"
+        r"|termine|prépare|rends|partage|corrige|transmets|publie|déploie|rappelle|reviens vers|fais|boucle"
+        r"|envoyons|livrons|finissons|rendons|relis|poste|remets|donne|mets)\b.{1,80}\b(?:demain|lundi"
+        r"|mardi|mercredi|jeudi|vendredi|ce soir|d'ici|avant|semaine prochaine|cet après-midi|en fin de"
+        r"|dans (?:l'heure|la journée|deux|trois|une|un|\d+)|aujourd'hui|tout de suite|dès que"
+        r"|au plus tard).{0,40})",
+        confidence=CLEAR - 0.02,
+        unless=r"\btous les\b|\bchaque\b|\b(?:ne |n')|\bje fais (?:du|de la|des) (?:sport|yoga)",
+    ),
+    signal(
+        Category.COMMITMENT,
+        r"\b(?:tu auras|vous aurez|tu recevras|vous recevrez|le client aura|le client recevra) .{2,80}",
+    ),
+    signal(
+        Category.COMMITMENT,
+        r"\b(?:je prends en charge|je prends en main) .{3,}|(?:je prends|je récupère) (?:le |la |ce |cette "
+        r"|les |l')(?:ticket|tâche|sujet|bug|dossier|point|action|relecture|revue|PR|correctif|suivi"
+        r"|organisation)",
+        confidence=STRONG + 0.05,
+    ),
+    signal(
+        Category.COMMITMENT,
+        rf"\b{_WHO} (?:s'engage à|s'est engagée? à|a promis de|a promis d'|va (?:nous |lui |leur |te "
+        r"|vous )?(?:envoyer|livrer|finir|terminer|préparer|corriger|relire|rédiger|déployer|publier)"
+        r"|(?:nous |lui |leur |te |vous )?(?:enverra|livrera|finira|terminera|préparera|corrigera|rédigera"
+        r"|déploiera|publiera|présentera))\b",
+        confidence=STRONG - 0.05,
+    ),
+)
+
+DEADLINES: tuple[Signal, ...] = (
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\b(?:date limite|échéance|deadline|date butoir|dernier délai|date de (?:livraison|rendu|lancement"
+        r"|sortie|mise en (?:prod|production|ligne))|délai|clôture)\b",
+        dated=True,
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\b(?:est|sont|sera|seront|reste) (?:à rendre|attendue?s?|due?s?|prévue?s?|à livrer|fixée?s?"
+        r"|programmée?s?|planifiée?s?|à remettre|à envoyer)\b|\b(?:à rendre|à livrer|à remettre|à envoyer"
+        r"|à finir|à terminer) (?:pour|avant|d'ici|le|au plus tard)\b",
+        dated=True,
+        unless=r"\b(?:réunion|déjeuner|vacances|resto|pot)\b",
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\b(?:doit|doivent|devra|devront|faut|il faut|il faudra|veut|exige|attend|demande|devons"
+        r"|doit-on)\b.{0,80}?\b(?:avant|d'ici|pour|au plus tard|le)\b",
+        dated=True,
+        unless=r"\bpour (?:que|faire|pouvoir)\b",
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\b(?:expire|expirent|ferment|clôturent|démarrent|se termine|prend fin|ferme|clôture"
+        r"|arrive à échéance|sort|démarre)\b.{0,30}\b(?:le|à|au|en|fin|demain|lundi|mardi|mercredi|jeudi"
+        r"|vendredi)\b",
+        dated=True,
+        unless=r"\bje\b|\bréunion\b",
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\b(?:on a|nous avons|vous avez|tu as|il reste|ils ont|j'ai) (?:encore |seulement |jusqu')",
+        dated=True,
+        unless=r"\bréunion\b",
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
+        r"\bau plus tard\b|\bdernier délai\b|\b(?:démo|lancement|livraison|mise en prod(?:uction)?"
+        r"|mise en ligne|audit|release|gel du code|jalon|présentation|recette)\b.{0,20}\b(?:le|est"
+        r"|aura lieu|prévue?|a lieu|tombe|passe|reportée?|avancée?|décalée?)\b",
+        dated=True,
+        unless=r"\b(?:terminée?|réussie?|faite|passée?|finie)\b",
+    ),
+)
+
+STATUSES: tuple[Signal, ...] = (
+    signal(
+        Category.STATUS_UPDATE,
+        r"\b(?:j'ai|on a|nous avons|je viens de|on vient de|nous venons de) (?:enfin |bien |tout |déjà "
+        r"|presque |juste |aussi |bien |entièrement )*(?P<what>(?:fini|terminé|livré|déployé|corrigé|envoyé"
+        r"|mergé|publié|résolu|validé|bouclé|poussé|fermé|mis (?:en|à)|migré|testé|relu|implémenté|lancé"
+        r"|commencé|démarré|avancé|réparé|finalisé|achevé|soumis|signé|créé|ouvert|ajouté|supprimé|rédigé"
+        r"|écrit|installé|configuré|identifié|trouvé (?:la|le|une|un)|reçu|obtenu|réglé|traité|remboursé"
+        r"|payé|préparé|partagé|posté|mise? à jour|documenté|planifié|réservé|confirmé|rétabli|passé (?:en"
+        r"|les|la|le)|rencontré|présenté|recruté|finir|terminer|livrer|déployer|corriger|envoyer|merger"
+        r"|publier|résoudre|valider|boucler|mettre|recevoir|lancer|signer|rendre|fait (?:la|le|les|une|un)"
+        r"|atteint|nettoyé|optimisé|refait)\b.{0,160})",
+        confidence=STATED,
+        unless=r"\b(?:ne|n'|pas|jamais|failli)\b|\bil y a (?:\w+) (?:ans|mois)\b|\ben (?:19|20)\d\d\b",
+    ),
+    signal(
+        Category.STATUS_UPDATE,
+        r"\b(?:est|sont|a été|ont été|c'est) (?:maintenant |enfin |bien |tout |désormais |entièrement "
+        r"|presque |officiellement |déjà |de nouveau |à nouveau )*(?:faite?s?|finie?s?|terminée?s?"
+        r"|livrée?s?|déployée?s?|corrigée?s?|résolue?s?|réglée?s?|prête?s?|en ligne|en prod(?:uction)?"
+        r"|en cours|en recette|en revue|en test|validée?s?|publiée?s?|mergée?s?|fusionnée?s?|bouclée?s?"
+        r"|rétablie?s?|opérationnel(?:le)?s?|fonctionnel(?:le)?s?|débloquée?s?|signée?s?|envoyée?s?"
+        r"|lancée?s?|clôturée?s?|à jour|dans les temps|en bonne voie|à \d{1,3} ?%|à moitié)(?=\s*(?:$"
+        r"|[,.;:!)(]|et|depuis|pour|sur|en|à|ce|hier|mais|par|dans|chez|aujourd|avec|sauf))",
+        confidence=CLEAR,
+        unless=r"\b(?:ne|n'|pas|jamais|sera|seront|doit|doivent|faut|si|quand|avant|dès que|une fois|tant que)\b"
+        r"|\bbon(?:ne)? à faire\b",
+    ),
+    signal(
+        Category.STATUS_UPDATE,
+        r"\b(?:je travaille|on travaille|nous travaillons|je bosse|on bosse|je suis en train"
+        r"|on est en train|nous sommes en train|j'avance|on avance|nous avançons|je continue"
+        r"|on continue) (?:actuellement |toujours |encore |bien |bien sur |plutôt bien )?(?:sur|de|d'|à"
+        r"|bien|les|le|la)\b.{0,160}|\b(?:les tests|la ci|le build|le pipeline) (?:sont|est|passent"
+        r"|passe) ?(?:au vert|verte?s?|ok)?\b|\bon est (?:dans les temps|à jour|en avance|à \d{1,3} ?%)"
+        r"|\b(?:avancement|statut|point d'étape) ?:|\b\d{1,3} ?% (?:fait|terminé|réalisé|des|du|de)\b",
+        confidence=CLEAR,
+        unless=r"\b(?:ne|n'|pas)\b|\bje travaille (?:chez|pour|comme|à|du|de nuit|le)\b",
+    ),
+    signal(
+        Category.STATUS_UPDATE,
+        r"\b(?:a|ont) (?:bien |enfin |déjà )?été (?:bien |enfin |entièrement )?(?:expédiée?s?|effectuée?s?"
+        r"|traitée?s?|remboursée?s?|envoyée?s?|mise?s? (?:à jour|en ligne|en prod\w*)|créée?s?|ajoutée?s?"
+        r"|supprimée?s?|remplacée?s?|installée?s?|activée?s?|renouvelée?s?|testée?s?|reçue?s?|payée?s?"
+        r"|annulée?s?|transmise?s?|enregistrée?s?|confirmée?s?|réservée?s?|planifiée?s?|rétablie?s?"
+        r"|migrée?s?|acceptée?s?|relue?s?|signalée?s?|appliquée?s?|réinitialisée?s?)\b",
+        unless=r"\b(?:ne|n'|pas|jamais|si|quand|une fois|dès que)\b",
+    ),
+    signal(
+        Category.STATUS_UPDATE,
+        r"^(?:enfin |bien |tout |juste )*(?:fini|terminé|livré|déployé|corrigé|envoyé|mergé|publié|résolu"
+        r"|bouclé|c'est fait|c'est livré|c'est en (?:ligne|prod))\b.{0,100}",
+        confidence=STRONG,
+    ),
+)
