@@ -58,7 +58,8 @@ class ConsolidateView(APIView):
     @extend_schema(
         operation_id="consolidate",
         summary="Process the waiting events now",
-        description=f"Those of the account, or of the scope a key is confined to. Works for at most about {CONSOLIDATE_SECONDS:.0f} seconds.",
+        description="Those of the account, or of the scope to which a key is confined. Works for at most about "
+        f"{CONSOLIDATE_SECONDS:.0f} seconds.",
         tags=[TAG],
         request=None,
         responses=shapes.Processed,
