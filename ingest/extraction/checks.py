@@ -91,7 +91,7 @@ _DIRECTIVE = re.compile(
     r"|\b(?:do not|don't|never) (?:tell|inform|warn|mention to|reveal to) (?:the )?(?:user|customer|human|anyone)\b"
     r"|\bne (?:dis|révèle|mentionne)[sz]? (?:jamais|pas|rien)\b.{0,20}\b(?:utilisateur|client)"
     r"|\b(?:always|from now on,?(?: you)?(?: must| should)?(?: always)?) (?:recommend|approve|trust"
-    r"|obey|execute|run|send|forward|transfer)\b"
+    r"|obey|execute|run|send(?! (?:me|us|my|our)\b)|forward|transfer)\b"
     r"|\b(?:recommande|approuve|exécute|obéis|transfère)[sz]? toujours\b",
     re.IGNORECASE,
 )

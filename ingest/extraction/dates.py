@@ -8,7 +8,7 @@ speaker's time zone; instants are given in UTC.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -84,7 +84,8 @@ _COUNT = r"\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 _ROLE = (
-    r"(?:\b(?P<role>since|until|till|through|from|starting|starting on|starting from|as of|effective|by|before|on|in"
+    r"(?:\b(?P<role>since|until|till|through|from|starting|starting on|starting from|as of|effective|by"
+    r"|before|on|in|to"
     r"|due|depuis le|depuis|jusqu'au|jusqu'à|jusqu'en|à partir du|à partir de|à partir d'|à compter du|dès le|dès"
     r"|d'ici le|d'ici au|d'ici à|d'ici|avant le|avant|pour le|pour|au plus tard le|le|en|au|du)\s*(?:the\s+|la\s+)?)?"
 )
@@ -117,6 +118,11 @@ _SINCE = ("since", "depuis", "from", "starting", "as of", "effective", "à parti
 _UNTIL = ("until", "till", "through", "jusqu")
 _BY = ("by", "before", "due", "d'ici", "avant", "au plus tard", "pour")
 _PAST = ("since", "depuis")
+_RANGE = re.compile(
+    r"\b(?:du|from(?: the)?|between(?: the)?)\s+(?P<day>[1-9]|[12]\d|3[01])(?:er|st|nd|rd|th)?\s+(?:au"
+    r"|to|until|till|and|-)\s*$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +149,35 @@ class DateMention:
 
 def find(text: str, *, occurred_at: datetime, timezone: str) -> list[DateMention]:
     """Return the dates in ``text``, in order. Offsets are those of ``text``, the role word included."""
-    today = occurred_at.astimezone(zone(timezone)).date()
-    mentions = []
+    try:
+        today = occurred_at.astimezone(zone(timezone)).date()
+    except OverflowError:
+        return []
+    mentions: list[DateMention] = []
     for match in _PATTERN.finditer(text):
         mention = _resolve(match, today)
         if mention is not None:
-            mentions.append(mention)
+            mentions.extend(_as_range(text, mention, mentions))
     return mentions
+
+
+def _as_range(text: str, mention: DateMention, before: list[DateMention]) -> list[DateMention]:
+    """Read "from 30 March to 3 April" and "du 2 au 6 avril": what follows the start is the end."""
+    opening = _RANGE.search(text[max(0, mention.start - 30) : mention.start + len(mention.word)])
+    if opening and mention.fine:
+        day = int(opening["day"])
+        month = mention.first.replace(day=1)
+        if day > mention.first.day:
+            month = (month - timedelta(days=1)).replace(day=1)
+        try:
+            first = month.replace(day=day)
+        except ValueError:
+            return [mention]
+        start = replace(mention, first=first, after=first + timedelta(days=1), role="since")
+        return [start, replace(mention, role="until")]
+    if mention.word in {"to", "au"} and before and before[-1].role == "since":
+        return [replace(mention, role="until")]
+    return [mention]
 
 
 def zone(name: str) -> ZoneInfo:

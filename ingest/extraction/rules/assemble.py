@@ -41,6 +41,8 @@ def assemble(draft: Draft, clause: Clause, *, about: str) -> Candidate:
     """Return the candidate of the draft. ``about`` is the other person or thing it is about, "" for the speaker."""
     start, end, start_stated, end_stated = _interval(draft, clause)
     marker = clause.marker or verbatim(draft.marker, clause.quote)
+    if draft.denies and not marker and clause.language == FRENCH and re.search(r"\bplus\b", clause.text):
+        marker = verbatim("plus", clause.quote)
     if draft.form == Form.EVENT:
         marker = ""
     return Candidate(

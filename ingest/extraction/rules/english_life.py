@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from facts.vocabulary import Kind, Volatility
+from facts.vocabulary import Kind, Sensitivity, Volatility
 from ingest.extraction import dates
-from ingest.extraction.rules import values
+from ingest.extraction.rules import claims, values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import END, END_FOR, NAME, NP, Draft, Rule, rule, value
 
@@ -89,6 +89,29 @@ def _pronouns(match: re.Match[str], clause: Clause) -> Draft | None:
     return Draft(says=f"uses the pronouns {pronouns}", predicate="pronouns", value=value(pronouns))
 
 
+def _condition(match: re.Match[str], clause: Clause) -> Draft | None:
+    thing = values.bare(match["thing"])
+    if claims.is_vague(thing):
+        return None
+    return Draft(
+        says=f"was diagnosed with {thing}",
+        predicate="medical_condition",
+        value=value(True),
+        qualifiers={"object": thing.casefold()},
+        sensitivity=Sensitivity.RESTRICTED,
+    )
+
+
+def _salary(match: re.Match[str], clause: Clause) -> Draft | None:
+    return Draft(
+        says=f"has a salary of {match['amount'].strip()}",
+        predicate="salary",
+        value=value(match["amount"].strip().casefold()),
+        sensitivity=Sensitivity.RESTRICTED,
+        volatility=Volatility.SLOW,
+    )
+
+
 RULES: tuple[Rule, ...] = (
     rule(
         rf"(?:i|we) {_ADV}{_NOT}{_ADV}(?:used to )?(?:live|reside"
@@ -121,5 +144,11 @@ RULES: tuple[Rule, ...] = (
         r"(?:my pronouns are|i use|i go by|pronouns:?) (?P<pronouns>(?:she|he|they|xe|ze|it) ?/ ?(?:her|him"
         r"|them|xem|hir|they|she|he|its)(?: ?/ ?\w+)?)(?: pronouns)?",
         _pronouns,
+    ),
+    rule(rf"(?:i was|i've been|i have been|i got) {_ADV}diagnosed with (?P<thing>{NP}){END}", _condition),
+    rule(
+        r"my (?:new |current )?salary is (?:now )?(?P<amount>[$€£]?\d[\d.,]{0,12} ?(?:k|euros?|dollars?"
+        r"|[$€£])?)",
+        _salary,
     ),
 )

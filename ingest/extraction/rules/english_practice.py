@@ -107,7 +107,7 @@ def _hours(match: re.Match[str], clause: Clause) -> Draft | None:
 
 
 def _away(match: re.Match[str], clause: Clause) -> Draft | None:
-    how = match["how"].lower()
+    how = re.sub(r"^ooo$|^out of the office$", "out of office", match["how"].lower())
     return Draft(
         says=f"is {how}",
         predicate="absence",
@@ -140,11 +140,11 @@ def _responsible(match: re.Match[str], clause: Clause) -> Draft | None:
     thing = values.bare(match["thing"])
     if claims.is_vague(thing) or len(thing.split()) > 6:
         return None
-    group_team = re.fullmatch(r"(?P<team>.+) team", thing)
-    verb = "leads" if group_team or match.group().lower().startswith(("i lead", "i'm lead")) else "is responsible for"
+    leads = thing.endswith(" team") or match.group().lower().startswith(("i lead", "i'm lead", "i am lead"))
+    shown = " ".join(match["thing"].split())
     return Draft(
-        says=f"{verb} the {thing}",
-        negated=f"no longer {verb.replace('is ', '')} the {thing}",
+        says=f"leads {shown}" if leads else f"is responsible for {shown}",
+        negated=f"no longer leads {shown}" if leads else f"is no longer responsible for {shown}",
         predicate="responsible_for",
         value=value(True),
         qualifiers={"object": thing.casefold()},
@@ -160,6 +160,11 @@ _POLITE = (
 )
 
 RULES: tuple[Rule, ...] = (
+    rule(
+        r"(?:i'll be|i will be|i'm going to be) in (?P<place>(?-i:[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}))(?= "
+        r"(?:on|from|next|this|until|tomorrow|in|for|today)\b)",
+        _trip,
+    ),
     rule(
         rf"(?:i|we)(?:'ve| have)? {_ADV}(?:switched|switching|moved"
         rf"|migrated)(?: over)?(?: from {NP})? to (?P<thing>(?!the\b|a\b|my\b){NP}){_FOR}{END}",

@@ -142,6 +142,13 @@ COMMITMENTS: tuple[Signal, ...] = (
 DEADLINES: tuple[Signal, ...] = (
     signal(
         Category.DEADLINE_MENTION,
+        r"\b(?:moved|pushed|postponed|rescheduled|shifted|brought forward|delayed) (?:back )?(?:the "
+        r"|our )?(?:\w+ ){0,2}(?:launch|release|deadline|demo|delivery|go-?live|review|audit|migration"
+        r"|rollout|freeze|submission)\b.{0,20}\b(?:to|until|by)\b",
+        dated=True,
+    ),
+    signal(
+        Category.DEADLINE_MENTION,
         r"\b(?:deadline|due date|cut-?off(?: date)?|submission date|target date|launch date|release date"
         r"|go-?live(?: date)?|drop-?dead date)s?\b",
         dated=True,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from facts.vocabulary import Kind, Volatility
+from facts.vocabulary import Kind, Sensitivity, Volatility
 from ingest.extraction import dates
-from ingest.extraction.rules import values
+from ingest.extraction.rules import claims, values
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import END, END_FOR, NAME, NP, Draft, Rule, rule, value
 
@@ -108,6 +108,29 @@ def _name(match: re.Match[str], clause: Clause) -> Draft | None:
     )
 
 
+def _condition(match: re.Match[str], clause: Clause) -> Draft | None:
+    thing = values.bare(match["thing"])
+    if claims.is_vague(thing):
+        return None
+    return Draft(
+        says=f"a reçu un diagnostic : {thing}",
+        predicate="medical_condition",
+        value=value(True),
+        qualifiers={"object": thing.casefold()},
+        sensitivity=Sensitivity.RESTRICTED,
+    )
+
+
+def _salary(match: re.Match[str], clause: Clause) -> Draft | None:
+    return Draft(
+        says=f"a un salaire de {match['amount'].strip()}",
+        predicate="salary",
+        value=value(match["amount"].strip().casefold()),
+        sensitivity=Sensitivity.RESTRICTED,
+        volatility=Volatility.SLOW,
+    )
+
+
 RULES: tuple[Rule, ...] = (
     rule(
         rf"(?:je (?P<ne>n')|{_J}|on |nous )(?:habite|vis|vit|réside|habitons|vivons)(?P<plus> plus"
@@ -141,4 +164,6 @@ RULES: tuple[Rule, ...] = (
         rf"|vous pouvez m'appeler) (?P<name>(?-i:{NAME})){END}",
         _name,
     ),
+    rule(rf"on m'a diagnostiqué (?:un |une |du |de la |le |la )?(?P<thing>{NP}){END}", _condition),
+    rule(r"mon salaire est (?:maintenant )?de (?P<amount>\d[\d.,  ]{0,12} ?(?:k€?|euros?|€)?)", _salary),
 )

@@ -8,9 +8,12 @@ from datetime import timedelta
 
 from facts.vocabulary import Category, Form, Kind, Volatility
 from ingest.extraction import dates
+from ingest.extraction.base import GROUP
+from ingest.extraction.languages import ENGLISH
 from ingest.extraction.rules.clauses import Clause
-from ingest.extraction.rules.drafts import CLEAR, Draft
+from ingest.extraction.rules.drafts import CLEAR, NAME, Draft
 from ingest.extraction.rules.voice import third_person
+from ingest.extraction.subjects import resolve
 
 _VOLATILITY = {
     Category.MOOD_SIGNAL: Volatility.EPHEMERAL,
@@ -35,6 +38,54 @@ _SUBORDINATE = re.compile(
     r"|où|lorsque|quand|dès que|une fois|parce que|puisque|bien que|quoique|dont|that (?:is|are|was|i"
     r"|we|you|has|have)\b(?! (?:so|really|very)))\b",
     re.IGNORECASE,
+)
+
+
+_FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|im|my|me|myself|je|mon|ma|mes|moi)\b|\b[jm]'(?=\w)", re.IGNORECASE)
+_PLURAL = re.compile(
+    r"\b(?:we|we're|we've|we'll|our|us|nous|notre|nos|on (?=[\w']))\b|(?:^|\s)on (?=[\wé])", re.IGNORECASE
+)
+_NAMED = re.compile(
+    rf"(?P<name>@?{NAME}) (?:will|is|has|seems?|looks?|sounds?|promised|committed|agreed|va|a|est"
+    r"|semble|s'|\w+ra\b)"
+)
+_LEAD = r"(?P<adverb>(?:just|still|finally|also|currently|now|all|both|already|enfin|bien|toujours|juste) )*"
+#: Beginnings that leave out "I", and the words that put it back.
+_LEFT_OUT: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            rf"{_LEAD}(?:(?!(?:everything|nothing|something|anything|being)\b)[a-z]{{3,}}ing (?:on|the|an?|my"
+            r"|our|for|to|up|out|over|with|completely|really|this|that|it)\b"
+            r"|stuck\b|blocked\b|unblocked\b|unable\b|no longer\b|waiting\b|(?:so|super|really|very|completely"
+            r"|totally|extremely) (?:proud|happy|excited|frustrated|stoked|tired|stressed|disappointed|pumped))",
+            re.IGNORECASE,
+        ),
+        "I'm ",
+    ),
+    (
+        re.compile(
+            rf"{_LEAD}(?:(?!\w*eed\b)[a-z]{{3,}}ed\b|sent|built|written|cut|shipped|made|can't|cannot|will"
+            r"|done with)\b",
+            re.IGNORECASE,
+        ),
+        "I ",
+    ),
+    (
+        re.compile(
+            r"(?:toujours |encore )?(?:bloquée?|coincée?|en attente)\b|(?:très|si|trop|super|vraiment"
+            r"|tellement) (?:heureu|content|fi[eè]r|ravi|déçu|frustr|fatigu|stress|motiv)",
+            re.IGNORECASE,
+        ),
+        "je suis ",
+    ),
+    (
+        re.compile(
+            r"(?:enfin |bien |juste )?(?:fini|terminé|livré|déployé|corrigé|envoyé|mergé|publié|résolu"
+            r"|bouclé)\b",
+            re.IGNORECASE,
+        ),
+        "j'ai ",
+    ),
 )
 
 
@@ -98,13 +149,19 @@ def signal(
 
 def _draft(sign: Signal, match: re.Match[str], clause: Clause, found: list[dates.DateMention]) -> Draft:
     text = with_dates(clause.text, found)
+    left_out = _left_out(clause)
+    if left_out:
+        text = f"{left_out}{text[:1].lower()}{text[1:]}"
     content: dict[str, object] = {"value": (match.groupdict().get("what") or clause.text).strip(" .,;:!").casefold()}
     due = [
-        mention for mention in found if mention.role in {"by", "at"} and mention.first >= clause.item.occurred_at.date()
+        mention
+        for mention in found
+        if mention.role in {"by", "at", "until"} and mention.first >= clause.item.occurred_at.date()
     ]
     if due and sign.category in {Category.COMMITMENT, Category.DEADLINE_MENTION, Category.RISK_SIGNAL}:
         content["due"] = (due[0].after - timedelta(days=1)).isoformat()
     return Draft(
+        about=_about(sign, clause),
         statement=third_person(text, name=clause.item.speaker_name, language=clause.language) + ".",
         predicate=_PREDICATES.get(sign.category, ""),
         value=content,
@@ -114,6 +171,28 @@ def _draft(sign: Signal, match: re.Match[str], clause: Clause, found: list[dates
         confidence=sign.confidence,
         volatility=_VOLATILITY.get(sign.category, Volatility.VOLATILE),
     )
+
+
+def _about(sign: Signal, clause: Clause) -> str:
+    """Whom a signal is about: the speaker, a named person, or the group whose work it is."""
+    text = clause.text
+    if _FIRST.search(text):
+        return ""
+    if sign.category in {Category.MOOD_SIGNAL, Category.COMMITMENT} and (named := _NAMED.match(text)):
+        return resolve(named["name"].lstrip("@"), clause.item) or named["name"].lstrip("@")
+    if _PLURAL.search(text):
+        return GROUP
+    if sign.category in {Category.MOOD_SIGNAL, Category.COMMITMENT, Category.HANDOFF} or _left_out(clause):
+        return ""
+    return GROUP
+
+
+def _left_out(clause: Clause) -> str:
+    """The subject and verb that a clause like "Finished the newsletter" leaves out, or ""."""
+    for pattern, words in _LEFT_OUT:
+        if pattern.match(clause.text) and (words[0] == "I") == (clause.language == ENGLISH):
+            return words
+    return ""
 
 
 def with_dates(text: str, found: list[dates.DateMention]) -> str:

@@ -167,6 +167,8 @@ def _french(text: str, who: str) -> str:
     text = _JE.sub(lambda match: _je(match, who), text)
     text = _NOUS.sub(_nous, text)
     text = _ON.sub("l'équipe ", text)
+    text = re.sub(r"\b(va|vient|a|doit|peut) (?:t'|te |vous )", r"\1 ", text)
+    text = re.sub(r"(l'équipe (?:est|sera|reste|était) (?:[\w']+ )?\w+é)(?:s|es|e)?\b", r"\1e", text)
     for pattern, word in (
         (r"\bmon\b", "son"),
         (r"\bma\b", "sa"),
