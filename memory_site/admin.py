@@ -1,9 +1,65 @@
-"""What the admin site shows of the project itself."""
+"""Which page shows what: all registrations of the admin in one place."""
 
 from __future__ import annotations
 
 from django.contrib import admin
+from django.contrib.auth.models import Group
 
+from facts.models import (
+    Account,
+    AuditEntry,
+    ConflictSet,
+    Event,
+    Fact,
+    Identity,
+    Job,
+    Membership,
+    Scope,
+    Subject,
+    Suppression,
+    User,
+)
+from governance.models import ApiKey, ForgetReceipt, Grant, Review
 from memory_site import queue_admin
+from memory_site.admin_pages.account_pages import (
+    AccountAdmin,
+    GrantAdmin,
+    IdentityAdmin,
+    MembershipAdmin,
+    ScopeAdmin,
+    SubjectAdmin,
+)
+from memory_site.admin_pages.conflict_pages import ConflictAdmin
+from memory_site.admin_pages.evidence_pages import EventAdmin
+from memory_site.admin_pages.fact_pages import FactAdmin
+from memory_site.admin_pages.key_pages import ApiKeyAdmin
+from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
+from memory_site.admin_pages.review_pages import ReviewAdmin
+from memory_site.admin_pages.trace_pages import TraceAdmin
+from memory_site.admin_pages.user_pages import SignInAdmin
+from retrieval.models import Trace
 
+PAGES = {
+    ConflictSet: ConflictAdmin,
+    Review: ReviewAdmin,
+    Fact: FactAdmin,
+    Event: EventAdmin,
+    Trace: TraceAdmin,
+    Subject: SubjectAdmin,
+    Scope: ScopeAdmin,
+    Suppression: SuppressionAdmin,
+    ApiKey: ApiKeyAdmin,
+    Membership: MembershipAdmin,
+    Grant: GrantAdmin,
+    Identity: IdentityAdmin,
+    Account: AccountAdmin,
+    Job: JobAdmin,
+    AuditEntry: AuditAdmin,
+    ForgetReceipt: ForgetReceiptAdmin,
+    User: SignInAdmin,
+}
+
+for model, page in PAGES.items():
+    admin.site.register(model, page)
+admin.site.unregister(Group)  # rights hang on grants, not on groups
 queue_admin.register(admin.site)

@@ -21,7 +21,7 @@ SECRET_KEY: str = ENVIRONMENT["MEMORY_SECRET_KEY"] or secret_key.load_or_create(
 # Applications. `memory_site` comes last: what it wires together or registers anew is there by then.
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "memory_site.admin_pages.apps.MemoryAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "memory_site.admin_pages.middleware.AccountMiddleware",
 ]
 
 TEMPLATES = [

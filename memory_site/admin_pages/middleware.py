@@ -30,7 +30,7 @@ class AccountMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Handle one request; those outside the admin, and of strangers, pass untouched."""
-        request.principal, request.accounts = None, []
+        request.principal, request.accounts, request.view_failed = None, [], False
         if not request.path.startswith(reverse("admin:index")) or not request.user.is_authenticated:
             return self.get_response(request)
         with transaction.atomic():
@@ -44,14 +44,13 @@ class AccountMiddleware:
                 request.account = chosen
                 request.principal = access.person(membership)
             response = self.get_response(request)
-            if response.status_code >= 500:
+            if request.view_failed or response.status_code >= 500:
                 transaction.set_rollback(True)
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
-        """Undo what a failed view wrote, whatever answer the failure becomes."""
-        if request.principal is not None:
-            transaction.set_rollback(True)
+        """Note that what the view wrote is to be undone, whatever answer its failure becomes."""
+        request.view_failed = True
 
 
 def accounts_of(user_id: uuid.UUID) -> list[Account]:

@@ -12,15 +12,16 @@ import uuid
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
 from facts.audience import Reader, visible_to
-from facts.models import ConflictMember, Event, Fact, Scope
+from facts.models import ConflictMember, ConflictSet, Event, Fact, Scope
 from facts.status_graph import FINAL
 from facts.vocabulary import ConflictStatus, Sensitivity, Status
 from governance.access import Principal, all_readable_scopes, has_role, resolve_reader
 from governance.models import Review, ReviewStatus, Role
+from retrieval.models import Trace
 
 #: Statuses that listings show to everybody whom the audience rule allows.
 SHOWN_TO_READERS = (Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED)
@@ -62,23 +63,16 @@ class Sight:
         return has_role(self.principal, "/", role)
 
     def facts(self) -> QuerySet[Fact]:
-        """Return the facts that may be listed, each knowing whether a decision about it waits (``awaits_decision``)."""
+        """Return the facts that may be listed; each says whether its text may be shown (``readable``)."""
         own = Q(subject_id=self.principal.subject_id) & ~Q(status__in=FINAL)
         as_reader = Q(scope_id__in=self.scope_ids, status__in=SHOWN_TO_READERS) & visible_to(self.reader)
-        listed = Q(scope_id__in=self.curated_ids) | own | as_reader
-        return with_waiting(Fact.objects.filter(listed, account_id=self.principal.account_id))
-
-    def may_read(self, fact: Fact) -> bool:
-        """Tell whether the fact's text may be shown. Asks the database unless the fact came from :meth:`facts`."""
-        if fact.subject_id == self.principal.subject_id:
-            return fact.status not in FINAL
-        if fact.scope_id in self.curated_ids:
-            if fact.sensitivity != Sensitivity.RESTRICTED or self.reader.restricted:
-                return True
-            return _awaits_decision(fact)
-        if fact.scope_id not in self.scope_ids or fact.status not in SHOWN_TO_READERS:
-            return False
-        return Fact.objects.filter(visible_to(self.reader), account_id=fact.account_id, pk=fact.pk).exists()
+        curated = Q(scope_id__in=self.curated_ids)
+        as_curator = curated & ~Q(status__in=FINAL)
+        if not self.reader.restricted:
+            as_curator &= ~Q(sensitivity=Sensitivity.RESTRICTED) | Q(_awaits_decision())
+        readable = ExpressionWrapper(own | as_reader | as_curator, output_field=BooleanField())
+        listed = Fact.objects.filter(curated | own | as_reader, account_id=self.principal.account_id)
+        return listed.annotate(readable=readable)
 
     def events(self) -> QuerySet[Event]:
         """Return the events that may be read."""
@@ -89,9 +83,30 @@ class Sight:
             curated &= ~Q(sensitivity=Sensitivity.RESTRICTED)
         return Event.objects.filter(own | open_ones | curated, account_id=self.principal.account_id)
 
+    def conflicts(self) -> QuerySet[ConflictSet]:
+        """Return the conflict sets that the person may decide."""
+        return ConflictSet.objects.filter(account_id=self.principal.account_id, scope_id__in=self.curated_ids)
 
-def with_waiting(facts: QuerySet[Fact]) -> QuerySet[Fact]:
-    """Let each fact know whether an open conflict set or a pending review waits for a decision about it."""
+    def reviews(self) -> QuerySet[Review]:
+        """Return the reviews that the person may decide."""
+        place = (
+            Q(fact__scope_id__in=self.curated_ids)
+            | Q(fact=None, conflict_set__scope_id__in=self.curated_ids)
+            | Q(fact=None, conflict_set=None, event__scope_id__in=self.curated_ids)
+        )
+        return Review.objects.filter(place, account_id=self.principal.account_id)
+
+    def traces(self) -> QuerySet[Trace]:
+        """Return the traces that the person left, and those of the scopes they curate."""
+        mine = Q(credential_id=self.principal.membership_id)
+        placeless = Q(scope=None) if self.has_role_at_root(Role.CURATOR) else Q(pk__in=[])
+        return Trace.objects.filter(
+            mine | Q(scope_id__in=self.curated_ids) | placeless, account_id=self.principal.account_id
+        )
+
+
+def _awaits_decision() -> Exists:
+    """Tell whether an open conflict set or a pending review waits for a decision about the fact."""
     in_conflict = ConflictMember.objects.filter(
         account_id=OuterRef("account_id"),
         fact_id=OuterRef("pk"),
@@ -101,13 +116,7 @@ def with_waiting(facts: QuerySet[Fact]) -> QuerySet[Fact]:
     in_review = Review.objects.filter(
         account_id=OuterRef("account_id"), fact_id=OuterRef("pk"), status=ReviewStatus.PENDING
     )
-    return facts.annotate(awaits_decision=Exists(in_conflict) | Exists(in_review))
-
-
-def _awaits_decision(fact: Fact) -> bool:
-    if hasattr(fact, "awaits_decision"):
-        return fact.awaits_decision
-    return with_waiting(Fact.objects.filter(account_id=fact.account_id, pk=fact.pk)).get().awaits_decision
+    return Exists(in_conflict) | Exists(in_review)
 
 
 def of(request: HttpRequest) -> Sight | None:

@@ -22,7 +22,7 @@ _DECEIVING = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
-#: Words longer than this many are not compared: the comparison is quadratic in the worst case.
+#: Longer texts are not compared: the comparison is quadratic in the worst case.
 _COMPARED_TOKENS = 2_000
 
 
@@ -48,7 +48,7 @@ def _label(match: re.Match[str]) -> str:
 def differences(texts: Sequence[str]) -> list[list[Part]]:
     """Return each text in parts, marking the words that at least one of the other texts does not have there.
 
-    Joining a text's parts gives the text again. Whitespace is compared as one space and marked only between marked words.
+    Joining a text's parts gives the text again. Whitespace is marked only between marked words.
     """
     tokens = [_TOKENS.findall(text) for text in texts]
     if len(texts) < 2 or any(len(words) > _COMPARED_TOKENS for words in tokens):

@@ -1,0 +1,134 @@
+"""The account: scopes, subjects and their names, who belongs to it, and what was granted to whom."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+
+from facts.models import Account, Identity, Scope, Subject
+from governance.models import Role
+from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
+from memory_site.admin_pages.sight import Sight
+
+
+class AccountAdmin(GovernedAdmin):
+    """The account that the person is in, and no other."""
+
+    list_display = ["name", "key", "timezone", "gate_preset", "consent_mode", "created_at"]
+    fields = list_display
+
+    def visible(self, eyes: Sight) -> QuerySet[Account]:
+        """Return the one account."""
+        return Account.objects.filter(pk=eyes.principal.account_id)
+
+
+class ScopeAdmin(GovernedAdmin):
+    """The tree of scopes, as far as it is granted."""
+
+    list_display = ["path", "name", "parent", "created_at"]
+    fields = list_display
+    list_select_related = ["parent"]
+    ordering = ["path"]
+    search_fields = ["path__startswith"]
+    search_help_text = "The start of a path, such as /support."
+
+    def is_open_to(self, eyes: Sight) -> bool:
+        """Open to whoever may read any scope."""
+        return bool(eyes.scope_ids)
+
+    def visible(self, eyes: Sight) -> QuerySet[Scope]:
+        """Return the scopes granted to the person."""
+        return Scope.objects.filter(account_id=eyes.principal.account_id, pk__in=eyes.scope_ids)
+
+
+class IdentityInline(admin.TabularInline):
+    """The names by which platforms know a subject."""
+
+    model = Identity
+    fields = ["platform", "value", "created_at"]
+    readonly_fields = fields
+    extra = 0
+    max_num = 0
+    can_delete = False
+
+    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Whoever sees the subject sees its names."""
+        return True
+
+    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Nobody adds names by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        """Nobody edits names."""
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Identity]:
+        """Keep to the account."""
+        return Identity.objects.filter(account_id=request.principal.account_id)
+
+
+class SubjectAdmin(GovernedAdmin):
+    """Whom and what facts are about."""
+
+    list_display = ["display_name", "key", "kind", "fact_count", "created_at"]
+    list_display_links = ["display_name"]
+    fields = ["key", "name", "kind", "created_at"]
+    list_filter = ["kind"]
+    ordering = ["key"]
+    search_fields = ["key"]
+    search_help_text = "A key, or the start of a key or name."
+    inlines = [IdentityInline]
+
+    def is_open_to(self, eyes: Sight) -> bool:
+        """Open to whoever decides anywhere."""
+        return eyes.is_curator
+
+    def visible(self, eyes: Sight) -> QuerySet[Subject]:
+        """Return the account's subjects, each with the number of its current facts in the curated scopes."""
+        current = Q(facts__status="active", facts__scope_id__in=eyes.curated_ids)
+        subjects = Subject.objects.filter(account_id=eyes.principal.account_id)
+        return subjects.annotate(current_facts=Count("facts", filter=current))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Subject], search_term: str
+    ) -> tuple[QuerySet[Subject], bool]:
+        """Look for a key, or the start of a key or name."""
+        term = search_term.strip()
+        return (queryset.filter(pk__in=subjects_called(request, term).values("pk")) if term else queryset), False
+
+    @admin.display(description="current facts")
+    def fact_count(self, subject: Subject) -> int:
+        """How much is known."""
+        return subject.current_facts
+
+
+class IdentityAdmin(GovernedAdmin):
+    """All names of all subjects."""
+
+    list_display = ["platform", "value", "subject", "created_at"]
+    fields = list_display
+    list_filter = [SubjectFilter]
+    list_select_related = ["subject"]
+    ordering = ["platform", "value"]
+    needs = Role.CURATOR
+
+
+class MembershipAdmin(GovernedAdmin):
+    """Who signs in to this account, and as whom they read."""
+
+    list_display = ["user", "subject", "created_at"]
+    fields = list_display
+    list_select_related = ["user", "subject"]
+    ordering = ["id"]
+
+
+class GrantAdmin(GovernedAdmin):
+    """Which role whom was given or denied where."""
+
+    list_display = ["subject", "role", "scope", "effect", "propagates", "restricted", "granted_at"]
+    fields = [*list_display, "granted_by"]
+    list_filter = ["role", "effect", SubjectFilter]
+    list_select_related = ["subject", "scope"]
+    ordering = ["scope__path", "subject__key"]

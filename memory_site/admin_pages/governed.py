@@ -1,0 +1,227 @@
+"""What all our pages of records have in common: read-only, bounded in cost, and shown by role instead of by model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils.functional import cached_property
+
+from facts.models import Subject
+from governance.models import Role
+from memory_site.admin_pages import sight
+from memory_site.admin_pages.sight import Sight
+
+#: Rows counted at most: exact counts of big tables are what makes lists crawl.
+COUNTED = 10_000
+#: Records that "next" walks through at most.
+QUEUE_LENGTH = 500
+#: Parameter in which Django's lists hand their filters on to the page of a record.
+FILTERS = "_changelist_filters"
+
+
+class BoundedPaginator(Paginator):
+    """Counts up to :data:`COUNTED` rows and one more, and leaves it at that."""
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows, or ``COUNTED + 1`` for "more"."""
+        return self.object_list.order_by().values("pk")[: COUNTED + 1].count()
+
+
+class GovernedAdmin(admin.ModelAdmin):
+    """A look at governed records: no adding, changing, deleting or actions.
+
+    ``needs`` is the role somebody must have in the whole account. Pages that are open to more people say so in
+    :meth:`is_open_to`. ``visible`` decides which rows there are.
+    """
+
+    actions = None
+    needs: str = Role.ACCOUNT_ADMIN
+    list_per_page = 50
+    list_max_show_all = 50
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    paginator = BoundedPaginator
+    sortable_by = ()
+    change_form_template = "memory/record.html"
+
+    def is_open_to(self, eyes: Sight) -> bool:
+        """Tell whether the person may use this page at all."""
+        return eyes.has_role_at_root(self.needs)
+
+    def visible(self, eyes: Sight) -> QuerySet:
+        """Return the rows the person may see: by default all of the account."""
+        return self.model.objects.filter(account_id=eyes.principal.account_id)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        """Return the rows of this page for the signed-in person."""
+        eyes = sight.of(request)
+        rows = self.model.objects.none() if eyes is None else self.visible(eyes)
+        ordering = self.get_ordering(request)
+        return rows.order_by(*ordering) if ordering else rows
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the page in the navigation to whom it is open."""
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Open the page by role. Which rows there are is decided by the queryset, so ``obj`` is one of them."""
+        eyes = sight.of(request)
+        return eyes is not None and self.is_open_to(eyes)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody adds records by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody edits records."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody deletes records."""
+        return False
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        """Django's own log knows nothing of these records; their history is on their pages and in the audit chain."""
+        raise Http404
+
+    def get_or_404(self, request: HttpRequest, object_id: str) -> Any:
+        """Return the record, or answer 404 for what does not exist or is not for this person."""
+        found = self.get_object(request, object_id) if self.has_view_permission(request) else None
+        if found is None:
+            raise Http404
+        return found
+
+    def context(self, request: HttpRequest, **values: Any) -> dict[str, Any]:
+        """Return what every page of this model gives its template."""
+        return {**self.admin_site.each_context(request), "opts": self.opts, **values}
+
+
+class Queue:
+    """The list that a reviewer walks through: the rows of the filtered list they came from, in its order."""
+
+    def __init__(self, page: GovernedAdmin, request: HttpRequest) -> None:
+        """Read the filters from the request and look up the ids, at most :data:`QUEUE_LENGTH`."""
+        self.opts = page.opts
+        self.filters: str = request.POST.get(FILTERS, "") or request.GET.get(FILTERS, "")
+        self.ids = [str(pk) for pk in _listed(page, request, self.filters)]
+
+    def position(self, pk: object) -> int | None:
+        """Return the place of a record, from 1, or ``None`` when the list does not (any longer) hold it."""
+        return self.ids.index(str(pk)) + 1 if str(pk) in self.ids else None
+
+    def after(self, pk: object) -> str | None:
+        """Return the id that follows, the first one for a record that is not in the list, ``None`` at the end."""
+        place = self.position(pk) or 0
+        return self.ids[place] if place < len(self.ids) else None
+
+    def before(self, pk: object) -> str | None:
+        """Return the id in front, or ``None`` at the start."""
+        place = self.position(pk)
+        return self.ids[place - 2] if place and place > 1 else None
+
+    def links(self, pk: object) -> dict[str, Any]:
+        """Return what a page needs to offer the way through the list."""
+        return {
+            "queue": self,
+            "place": self.position(pk),
+            "previous_address": self._address(self.before(pk)),
+            "following_address": self._address(self.after(pk)),
+            "list_query": f"?{self.filters}" if self.filters else "",
+            "filters_name": FILTERS,
+        }
+
+    def _address(self, pk: str | None) -> str:
+        return (
+            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[pk]) + self.query()
+            if pk
+            else ""
+        )
+
+    def query(self, **more: str) -> str:
+        """Return the query string that takes the filters, and ``more``, along."""
+        values = {**({FILTERS: self.filters} if self.filters else {}), **more}
+        return f"?{urlencode(values)}" if values else ""
+
+
+def _listed(page: GovernedAdmin, request: HttpRequest, filters: str) -> QuerySet:
+    """Return the ids that the list shows under these filters."""
+    same = _with_query(request, filters)
+    changelist: ChangeList = page.get_changelist_instance(same)
+    return changelist.queryset.values_list("pk", flat=True)[:QUEUE_LENGTH]
+
+
+def _with_query(request: HttpRequest, filters: str) -> HttpRequest:
+    """Return a request for the list, by the same person."""
+    same = HttpRequest()
+    same.method, same.path, same.META = "GET", request.path, request.META
+    same.user, same.session = request.user, request.session
+    same.principal, same._messages = request.principal, request._messages
+    same.resolver_match = request.resolver_match
+    same.GET = QueryDict(filters)
+    return same
+
+
+class DefaultChoiceFilter(admin.SimpleListFilter):
+    """A filter whose first choice applies when nothing is chosen; ``all`` switches it off."""
+
+    everything = "all"
+
+    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+        """Return the choices without Django's own "All", which would be the default."""
+        chosen = self.value() or self.lookup_choices[0][0]
+        for value, title in self.lookup_choices:
+            query = changelist.get_query_string({self.parameter_name: value})
+            yield {"selected": chosen == value, "query_string": query, "display": title}
+
+
+class SubjectFilter(admin.ListFilter):
+    """Finds records by the key or name of their subject, typed with suggestions."""
+
+    title = "subject"
+    parameter = "subject"
+    template = "memory/filter_subject.html"
+
+    def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: type[Model], page: Any) -> None:
+        """Take the parameter out of those that the list still has to make sense of."""
+        super().__init__(request, params, model, page)
+        self.typed = params.pop(self.parameter, [""])[-1].strip()
+        if self.typed:
+            self.used_parameters[self.parameter] = self.typed
+
+    def has_output(self) -> bool:
+        """Always there."""
+        return True
+
+    def expected_parameters(self) -> list[str]:
+        """Return the parameters that belong to this filter."""
+        return [self.parameter]
+
+    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+        """Return the one entry that the template makes a search field of."""
+        others = [(name, value) for name, value in changelist.params.items() if name != self.parameter]
+        clear = changelist.get_query_string(remove=[self.parameter])
+        yield {"selected": bool(self.typed), "typed": self.typed, "others": others, "query_string": clear}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        """Keep the rows about subjects whose key is exactly this, or whose name starts with it."""
+        if not self.typed:
+            return queryset
+        return queryset.filter(subject__in=subjects_called(request, self.typed))
+
+
+def subjects_called(request: HttpRequest, typed: str) -> QuerySet[Subject]:
+    """Return the account's subjects with this key, or a key or name that starts with it."""
+    subjects = Subject.objects.filter(account_id=request.principal.account_id)
+    exact = subjects.filter(key=typed)
+    return (
+        exact if exact.exists() else subjects.filter(key__istartswith=typed) | subjects.filter(name__istartswith=typed)
+    )

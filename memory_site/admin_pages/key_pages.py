@@ -1,0 +1,147 @@
+"""API keys: the list, making one (shown once), revoking one."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from facts.clock import now
+from facts.errors import DomainError
+from facts.models import Membership, Scope
+from facts.tenancy import get_scope
+from governance import keys
+from governance.access import APP_RIGHTS, Delegation, Right
+from governance.models import ApiKey
+from memory_site.admin_pages.governed import GovernedAdmin
+
+_RIGHTS = {
+    Right.CAPTURE: "capture: send what was said",
+    Right.READ: "read: ask for context and facts",
+    Right.READ_AS_SUBJECT: "read as subject: see what the subject of a call may see",
+    Right.READ_FOR_OTHERS: "read for others: name any peer as the reader",
+    Right.DIAGNOSTICS: "diagnostics: learn that something was withheld",
+}
+_DELEGATIONS = {
+    Delegation.RESOLVE: "resolve: decide conflicts and reviews in your name",
+    Delegation.FORGET: "forget: hide facts in your name",
+    Delegation.OBSERVE: "observe: write facts in your name",
+    Delegation.KEYS: "keys: make and revoke keys in your name",
+}
+
+
+class NewKeyForm(forms.Form):
+    """What a new key is called and what it may do."""
+
+    label = forms.CharField(max_length=128, help_text="Which application will use it.")
+    rights = forms.MultipleChoiceField(
+        choices=[(right.value, text) for right, text in _RIGHTS.items()],
+        widget=forms.CheckboxSelectMultiple,
+        initial=[right.value for right in APP_RIGHTS],
+        help_text="What it may do by itself.",
+    )
+    delegated = forms.MultipleChoiceField(
+        choices=[(delegation.value, text) for delegation, text in _DELEGATIONS.items()],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label="In your name",
+        help_text="Decisions it may take for you. The record will name you and the key.",
+    )
+    scope = forms.CharField(required=False, max_length=512, help_text="Confine it to a scope and below: /support.")
+    days = forms.IntegerField(
+        required=False, min_value=1, max_value=3650, label="Expires after", help_text="Days; empty: never."
+    )
+
+
+class ApiKeyAdmin(GovernedAdmin):
+    """The credentials of machines."""
+
+    list_display = ["label", "prefix", "may", "scope_limit", "created_at", "expires_at", "last_used_at", "state"]
+    fields = ["label", "prefix", "rights", "delegated", "maker", "peer", "scope_limit", "requests_per_minute"]
+    fields += ["created_at", "expires_at", "last_used_at", "revoked_at"]
+    list_select_related = ["scope_limit"]
+    ordering = ["-id"]
+    change_list_template = "memory/key_list.html"
+    change_form_template = "memory/key.html"
+
+    def visible(self, eyes: Any) -> QuerySet[ApiKey]:
+        """Return the account's keys; nothing in them reveals a key."""
+        return super().visible(eyes).select_related("maker__user", "maker__account", "peer", "scope_limit")
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the addresses of the two buttons."""
+        view = self.admin_site.admin_view
+        return [
+            path("new/", view(never_cache(self.create)), name="key_create"),
+            path("<uuid:pk>/revoke/", view(require_POST(self.revoke)), name="key_revoke"),
+            *super().get_urls(),
+        ]
+
+    @admin.display(description="may")
+    def may(self, key: ApiKey) -> str:
+        """Its rights and what was delegated to it."""
+        return ", ".join([*key.rights, *(f"{name} (delegated)" for name in key.delegated)])
+
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> str:
+        """Whether it works."""
+        if key.revoked_at:
+            return "revoked"
+        return "expired" if key.expires_at and key.expires_at <= now() else "in use"
+
+    def create(self, request: HttpRequest) -> HttpResponse:
+        """Ask what the key is for; then make it and show it, once."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        form = NewKeyForm(request.POST or None)
+        raw, key = "", None
+        if request.method == "POST" and form.is_valid():
+            try:
+                key, raw = _create(request, form.cleaned_data)
+            except DomainError as error:
+                form.add_error(error.field if error.field in form.fields else None, error.message)
+        context = self.context(request, title="Your new key" if raw else "New API key", form=form, raw=raw, key=key)
+        return TemplateResponse(request, "memory/key_new.html", context)
+
+    def revoke(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """End a key for good."""
+        key = self.get_or_404(request, str(pk))
+        keys.revoke_key(key.account_id, key.pk, actor=request.principal.actor)
+        messages.success(request, f"{key.label} is revoked; it stops working within seconds.")
+        return redirect(reverse("admin:governance_apikey_changelist"))
+
+
+def _create(request: HttpRequest, values: dict[str, Any]) -> tuple[ApiKey, str]:
+    principal = request.principal
+    keys.check_may_hand_out(principal, values["rights"], values["delegated"])
+    return keys.create_key(
+        account_id=principal.account_id,
+        label=values["label"],
+        rights=values["rights"],
+        delegated=values["delegated"],
+        maker=Membership.objects.get(account_id=principal.account_id, pk=principal.membership_id),
+        scope_limit=_scope(principal.account_id, values["scope"]),
+        expires_at=now() + timedelta(days=values["days"]) if values["days"] else None,
+        actor=principal.actor,
+    )
+
+
+def _scope(account_id: uuid.UUID, text: str) -> Scope | None:
+    """Return the scope called so; raises ``DomainError`` (``unknown_scope``) for one that does not exist."""
+    if not text.strip():
+        return None
+    scope = get_scope(account_id, text)
+    if scope is None:
+        raise DomainError("There is no such scope.", code="unknown_scope", field="scope")
+    return scope

@@ -1,0 +1,129 @@
+"""Records of work and decisions: jobs, the audit chain, what must not come back, what was forgotten."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import islice
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
+
+from facts import audit, jobs
+from facts.models import AuditEntry, Suppression
+from facts.models.records import JobStatus
+from governance.models import ForgetReceipt, Role
+from memory_site.admin_pages.fact_display import actor_name
+from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+
+#: Faults of the audit chain that are named one by one.
+NAMED_FAULTS = 10
+
+
+class JobAdmin(GovernedAdmin):
+    """The ledger of background work; what was given up can be tried again."""
+
+    list_display = ["kind", "status", "attempts", "error_class", "run_after", "created_at", "finished_at"]
+    fields = ["kind", "input_key", "recipe", "status", "attempts", "max_attempts", "run_after", "claimed_at"]
+    fields += ["created_at", "finished_at", "error_class", "error"]
+    list_filter = ["status"]
+    ordering = ["-id"]
+    change_form_template = "memory/job.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of the button."""
+        view = self.admin_site.admin_view(require_POST(self.retry))
+        return [path("<uuid:pk>/retry/", view, name="job_retry"), *super().get_urls()]
+
+    def retry(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Queue a dead job again."""
+        job = self.get_or_404(request, str(pk))
+        if jobs.retry(job.account_id, job.pk) is None:
+            messages.warning(request, "Only a job that was given up can be tried again.")
+        else:
+            messages.success(request, "Queued again.")
+        return redirect(reverse("admin:facts_job_change", args=[pk]))
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        """Tell the template whether there is anything to try again."""
+        context["may_retry"] = context["original"].status == JobStatus.DEAD
+        return super().render_change_form(request, context, **options)
+
+
+class AuditAdmin(GovernedAdmin):
+    """The audit chain of the account, and a button that walks it."""
+
+    list_display = ["seq", "occurred_at", "action", "by", "object_type", "object_id"]
+    fields = ["seq", "occurred_at", "action", "object_type", "object_id", "actor", "group", "metadata"]
+    fields += ["previous_hash", "hash"]
+    ordering = ["-seq"]
+    search_fields = ["object_id"]
+    search_help_text = "The id of the fact, conflict set or other object."
+    change_list_template = "memory/audit_list.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of the button."""
+        return [
+            path("verify/", self.admin_site.admin_view(require_POST(self.verify)), name="audit_verify"),
+            *super().get_urls(),
+        ]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
+    ) -> tuple[QuerySet[AuditEntry], bool]:
+        """Look for the entries of one object."""
+        term = search_term.strip()
+        return (queryset.filter(object_id=term) if term else queryset), False
+
+    @admin.display(description="by")
+    def by(self, entry: AuditEntry) -> str:
+        """Who did it."""
+        return actor_name(entry.actor)
+
+    def verify(self, request: HttpRequest) -> HttpResponse:
+        """Walk the whole chain and say what is wrong with it."""
+        if not self.has_view_permission(request):
+            return HttpResponse(status=403)
+        account_id = request.principal.account_id
+        faults = list(islice(audit.verify(account_id), NAMED_FAULTS + 1))
+        if not faults:
+            count = AuditEntry.objects.filter(account_id=account_id).count()
+            messages.success(request, f"The chain is sound: {count:,} entries, each pointing to the one before it.")
+        for fault in faults[:NAMED_FAULTS]:
+            messages.error(request, f"Entry {fault.seq}: {fault.problem}.")
+        if len(faults) > NAMED_FAULTS:
+            messages.error(request, "There are more faults; manage.py verify_audit lists them all.")
+        return redirect(reverse("admin:facts_auditentry_changelist"))
+
+
+class SuppressionAdmin(GovernedAdmin):
+    """What was rejected or forgotten and is not to be read again."""
+
+    list_display = ["subject", "cause", "evidence_until", "by", "created_at", "lifted_at"]
+    fields = ["subject", "cause", "evidence_until", "actor", "created_at", "lifted_at"]
+    list_filter = ["cause", SubjectFilter]
+    list_select_related = ["subject"]
+    ordering = ["-id"]
+    needs = Role.CURATOR
+
+    @admin.display(description="by")
+    def by(self, suppression: Suppression) -> str:
+        """Who decided it."""
+        return actor_name(suppression.actor)
+
+
+class ForgetReceiptAdmin(GovernedAdmin):
+    """What was forgotten on whose request, in numbers."""
+
+    list_display = ["created_at", "mode", "target", "target_id", "by", "lifted_at"]
+    fields = ["mode", "target", "target_id", "counters", "actor", "reason", "created_at", "lifted_at", "lifted_by"]
+    ordering = ["-id"]
+
+    @admin.display(description="by")
+    def by(self, receipt: ForgetReceipt) -> str:
+        """Who asked."""
+        return actor_name(receipt.actor)

@@ -1,0 +1,156 @@
+"""Traces: which reads there were, and for each what happened to everything that was considered."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.safestring import SafeString
+
+from facts.models import Fact, IndexedUnit, Passage
+from memory_site.admin_pages.fact_display import words
+from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+from memory_site.admin_pages.sight import Sight, of
+from memory_site.admin_pages.texts import shorten, visible
+from retrieval.models import Trace
+from retrieval.traces import unpack
+
+
+class ServedFilter(admin.SimpleListFilter):
+    """Whether a read served any fact."""
+
+    title = "served"
+    parameter_name = "served"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [("facts", "Some facts"), ("nothing", "Nothing"), ("withheld", "Something was withheld")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Trace]) -> QuerySet[Trace]:
+        """Keep the chosen ones."""
+        match self.value():
+            case "facts":
+                return queryset.filter(facts_served__gt=0)
+            case "nothing":
+                return queryset.filter(facts_served=0, passages_served=0)
+            case "withheld":
+                return queryset.filter(withheld__gt=0)
+            case _:
+                return queryset
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """How a read ended."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [("ok", "Complete"), ("degraded", "Degraded"), ("failed", "Failed")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Trace]) -> QuerySet[Trace]:
+        """Keep the chosen ones."""
+        return queryset.filter(status=self.value()) if self.value() else queryset
+
+
+class TraceAdmin(GovernedAdmin):
+    """The trace browser."""
+
+    list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "status", "created"]
+    list_display_links = ["asked"]
+    list_filter = [StatusFilter, ServedFilter, SubjectFilter]
+    list_select_related = ["subject"]
+    ordering = ["-id"]
+
+    def is_open_to(self, eyes: Sight) -> bool:
+        """Open to everybody: one's own reads, and those of the scopes one curates."""
+        return True
+
+    def visible(self, eyes: Sight) -> QuerySet[Trace]:
+        """Return the traces that may be inspected."""
+        return eyes.traces()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Trace]:
+        """Leave the packed decisions out of lists."""
+        return super().get_queryset(request).defer("decisions")
+
+    @admin.display(description="question")
+    def asked(self, trace: Trace) -> str | SafeString:
+        """What was asked."""
+        return visible(shorten(trace.query, 100)) if trace.query else "(nothing: standing context)"
+
+    @admin.display(description="subject")
+    def about(self, trace: Trace) -> str:
+        """Whom it was about."""
+        return trace.subject_key or "–"
+
+    @admin.display(description="served")
+    def served(self, trace: Trace) -> str:
+        """Facts and passages served, of everything considered."""
+        return f"{trace.facts_served} + {trace.passages_served} of {trace.considered}"
+
+    @admin.display(description="tokens")
+    def cost(self, trace: Trace) -> str:
+        """What was used of the budget."""
+        return f"{trace.tokens} of {trace.budget}" if trace.budget_unit == "tokens" else str(trace.tokens)
+
+    @admin.display(description="when")
+    def created(self, trace: Trace) -> datetime:
+        """When it was read."""
+        return trace.created_at
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the list."""
+        empty = "No read left a trace yet. Every call of POST /v1/context leaves one."
+        return super().changelist_view(request, {"title": "Traces", "empty": empty, **(extra_context or {})})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show one trace with its decisions."""
+        eyes = of(request)
+        trace = self.get_or_404(request, object_id)
+        decisions = unpack(trace.decisions)
+        facts = _facts(eyes, [row["id"] for row in decisions if row["unit"] == IndexedUnit.FACT])
+        passages = _passages(eyes, [row["id"] for row in decisions if row["unit"] == IndexedUnit.PASSAGE])
+        for row in decisions:
+            row["reason_words"] = words(row["reason"])
+            row["fact"] = facts.get(row["id"])
+            row["passage"] = passages.get(row["id"])
+            row["share"] = _share(row["fusion_score"])
+        context = self.context(
+            request,
+            title="Trace",
+            trace=trace,
+            decisions=decisions,
+            actions=Counter(row["action"] for row in decisions),
+            strategies=trace.strategies.items() if isinstance(trace.strategies, dict) else [],
+            timings=trace.timings.items() if isinstance(trace.timings, dict) else [],
+            used=_share(trace.tokens / trace.budget if trace.budget and trace.budget_unit == "tokens" else None),
+        )
+        return TemplateResponse(request, "memory/trace.html", context)
+
+
+def _facts(eyes: Sight, ids: list[str]) -> dict[str, Fact]:
+    """Return the considered facts that may be listed, with their subjects."""
+    found = eyes.facts().select_related("subject").filter(pk__in=[uuid.UUID(text) for text in ids])
+    return {str(fact.pk): fact for fact in found}
+
+
+def _passages(eyes: Sight, ids: list[str]) -> dict[str, Passage]:
+    """Return the considered passages whose event may be read."""
+    found = Passage.objects.filter(account_id=eyes.principal.account_id, pk__in=[uuid.UUID(text) for text in ids])
+    found = found.filter(event__in=eyes.events()).select_related("subject")
+    return {str(passage.pk): passage for passage in found}
+
+
+def _share(value: float | None) -> int | None:
+    """Return a part of one in whole percent, for a bar."""
+    return None if value is None else round(100 * min(max(value, 0.0), 1.0))

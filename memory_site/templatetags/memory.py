@@ -1,0 +1,80 @@
+"""How the pages write stored text, instants and authors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.timesince import timesince
+from django.utils.timezone import localtime
+
+from memory_site.admin_pages import fact_display, texts
+
+register = template.Library()
+
+
+@register.filter
+def stored(text: object) -> SafeString:
+    """Stored text: escaped, isolated from what is around it, in its own direction, deceiving characters visible."""
+    return format_html('<bdi dir="auto">{}</bdi>', texts.visible(text))
+
+
+@register.filter
+def marked(parts: Sequence[texts.Part]) -> SafeString:
+    """Stored text in parts, the marked ones in ``mark``."""
+    inner = format_html_join("", "{}", ((_mark(part),) for part in parts))
+    return format_html('<bdi dir="auto">{}</bdi>', inner)
+
+
+def _mark(part: texts.Part) -> SafeString:
+    text = texts.visible(part.text)
+    return format_html("<mark>{}</mark>", text) if part.marked else text
+
+
+@register.filter
+def instant(value: datetime | None) -> SafeString:
+    """An instant: date and minute, UTC, readable by machines too."""
+    if value is None:
+        return mark_safe("–")
+    value = localtime(value)
+    return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%Y-%m-%d %H:%M}")
+
+
+@register.filter
+def age(value: datetime | None) -> str:
+    """How long ago, in one word: ``3 days``."""
+    return timesince(value, depth=1) if value else "–"
+
+
+@register.filter
+def actor(value: dict[str, Any] | None) -> str:
+    """An author: name and what sort."""
+    return fact_display.actor_name(value)
+
+
+@register.filter
+def words(code: object) -> str:
+    """A code such as ``semi_trusted`` as words."""
+    return fact_display.words(str(code))
+
+
+@register.filter
+def plain(value: object) -> str:
+    """A claim's value or conditions as people write them."""
+    return fact_display.plain(value)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A share as a whole percentage; a dash for what was not measured."""
+    return "–" if value is None else f"{round(100 * value)} %"
+
+
+@register.filter
+def score(value: float | None) -> str:
+    """A score to three digits; a dash for what was not computed."""
+    return "–" if value is None else f"{value:.3f}"
