@@ -101,7 +101,7 @@ _FIRST_PERSON = {
         r"|[Oo]urs?|[Oo]urselves)(?![\w-]))"
     ),
     languages.FRENCH: re.compile(
-        r"(?<![\w'-])(?:je|j'|moi|mon|ma|mes|me|m'|nous|notre|nos)(?![\w-])(?<!-moi)", re.IGNORECASE
+        r"(?<![\w'-])(?:(?:je|moi|mon|ma|mes|me|nous|notre|nos)(?![\w-])|[jm]'(?=\w))", re.IGNORECASE
     ),
 }
 _OWN_REQUEST = re.compile(r"\b(?:me|my|us|our|moi|mes|mon|ma|nous|nos)\b", re.IGNORECASE)

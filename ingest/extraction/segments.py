@@ -39,6 +39,7 @@ _END = re.compile(r"(?:[.!?…]+[\"')\]]*(?=\s|$))|[\n;]|\s[—–]\s|\s-{1,2}\s
 #: Stands for each character of an address while sentences are found; blank afterwards.
 _LINK = "\u2063"
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|vs|e\.g|i\.e|no|approx|env|m|mme)|\b[A-Z])\.$", re.IGNORECASE)
+_NUMBERING = re.compile(r"\s*\d{1,2}\.$")
 _BULLET = re.compile(r"\s*(?:[-*•·]+|\d{1,2}[.)])\s+")
 
 
@@ -101,6 +102,8 @@ def _spans(plain: str) -> list[tuple[int, int]]:
     for match in [*_END.finditer(plain), None]:
         stop = match.start() if match else len(plain)
         if match and match.group().startswith(".") and _ABBREVIATION.search(plain, max(start, stop - 10), stop + 1):
+            continue
+        if match and _NUMBERING.match(plain, start, match.end()):
             continue
         closed = match.end() if match and match.group()[0] in ".!?…" else stop
         begin = start

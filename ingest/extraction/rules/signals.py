@@ -9,7 +9,7 @@ from datetime import timedelta
 from facts.vocabulary import Category, Form, Kind, Volatility
 from ingest.extraction import dates
 from ingest.extraction.base import GROUP
-from ingest.extraction.languages import ENGLISH
+from ingest.extraction.languages import ENGLISH, FRENCH
 from ingest.extraction.rules.clauses import Clause
 from ingest.extraction.rules.drafts import CLEAR, NAME, Draft
 from ingest.extraction.rules.voice import third_person
@@ -42,9 +42,10 @@ _SUBORDINATE = re.compile(
 
 
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|im|my|me|myself|je|mon|ma|mes|moi)\b|\b[jm]'(?=\w)", re.IGNORECASE)
-_PLURAL = re.compile(
-    r"\b(?:we|we're|we've|we'll|our|us|nous|notre|nos|on (?=[\w']))\b|(?:^|\s)on (?=[\wé])", re.IGNORECASE
-)
+_PLURAL = {
+    ENGLISH: re.compile(r"\b(?:we|we're|we've|we'll|our|us)\b", re.IGNORECASE),
+    FRENCH: re.compile(r"\b(?:nous|notre|nos|on)\b", re.IGNORECASE),
+}
 _NAMED = re.compile(
     rf"(?P<name>@?{NAME}) (?:will|is|has|seems?|looks?|sounds?|promised|committed|agreed|va|a|est"
     r"|semble|s'|\w+ra\b)"
@@ -180,7 +181,7 @@ def _about(sign: Signal, clause: Clause) -> str:
         return ""
     if sign.category in {Category.MOOD_SIGNAL, Category.COMMITMENT} and (named := _NAMED.match(text)):
         return resolve(named["name"].lstrip("@"), clause.item) or named["name"].lstrip("@")
-    if _PLURAL.search(text):
+    if _PLURAL[clause.language].search(text):
         return GROUP
     if sign.category in {Category.MOOD_SIGNAL, Category.COMMITMENT, Category.HANDOFF} or _left_out(clause):
         return ""
