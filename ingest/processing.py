@@ -18,6 +18,7 @@ from facts import embedding, index, jobs
 from facts.actors import pipeline
 from facts.candidates import Candidate
 from facts.clock import now
+from facts.errors import DomainError
 from facts.jobs import Claim
 from facts.locks import lock_subject
 from facts.models import Event, Passage, Subject
@@ -122,8 +123,10 @@ def _process(claim: Claim, outcome: EventOutcome) -> None:
         _give_back(claim, outcome, loaded, error_class=error.error_class, retryable=error.retryable)
     except Exception as error:
         logger.exception("event_not_processed", extra={"event": str(outcome.event_id)})
-        connection.close_if_unusable_or_obsolete()
-        _give_back(claim, outcome, None, error_class=type(error).__name__, retryable=True)
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+        what = error.code if isinstance(error, DomainError) else type(error).__name__
+        _give_back(claim, outcome, None, error_class=what, retryable=True)
 
 
 def _let_earlier_finish(outcome: EventOutcome) -> None:
