@@ -145,13 +145,15 @@ def naming(
         parameters |= {f"name{number}": name, f"stem{number}": textindex.prepare(name).stem}
         query = f"plainto_tsquery('english', %(stem{number})s)"
         parts.append(
-            f"(SELECT %(name{number})s::text, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
+            f"(SELECT %(name{number})s::text AS name, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
             f" FROM facts_facttext t WHERE {visible.current('t')} AND t.tsv @@ {query}"
             " AND NOT t.fact_id = ANY(%(beside)s) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
         )
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts) + " ORDER BY hop, rank DESC, fact_id", parameters)
-        return [(name, fact_id) for name, fact_id, _, _ in cursor.fetchall()]
+        cursor.execute(
+            f"SELECT name, fact_id FROM ({' UNION ALL '.join(parts)}) x ORDER BY hop, rank DESC, fact_id", parameters
+        )
+        return cursor.fetchall()
 
 
 def salient(visible: Visibility, *, limit: int) -> list[uuid.UUID]:

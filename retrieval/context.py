@@ -274,14 +274,19 @@ def _recall(
         facts=facts,
         passages=passages,
         visible=visible,
-        query=request.query,
+        known_names=f"{request.query} {place.subject.display_name if place.subject else ''}",
         question=question,
         profile=profile,
         budget=budget,
         expand=past is None,
     )
-    for unit, ids in ((IndexedUnit.FACT, near_facts), (IndexedUnit.PASSAGE, near_passages)):
-        draft.decisions += [Decision(unit=unit, id=row_id, reason=Reason.BEYOND_CANDIDATE_LIMIT) for row_id in ids]
+    decided = {decision.id for decision in draft.decisions}
+    draft.decisions += [
+        Decision(unit=unit, id=row_id, reason=Reason.BEYOND_CANDIDATE_LIMIT)
+        for unit, ids in ((IndexedUnit.FACT, near_facts), (IndexedUnit.PASSAGE, near_passages))
+        for row_id in ids
+        if row_id not in decided
+    ]
     progress.lap("pack")
     return draft
 

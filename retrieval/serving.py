@@ -59,7 +59,7 @@ def serve(
     facts: Sequence[FactRow],
     passages: Sequence[PassageRow],
     visible: Visibility,
-    query: str,
+    known_names: str,
     question: Question,
     profile: ContextProfile,
     budget: Budget,
@@ -82,7 +82,7 @@ def serve(
     first = _pack(offered, budget, share=share)
     draft.facts = _take(offered, first, Reason.TOP_SCORE)
     if expand and draft.facts and not first.skipped:
-        _expand(draft, ranked, visible, query=query, question=question, profile=profile, budget=budget, share=share)
+        _expand(draft, ranked, visible, known_names, question, profile, budget, share)
     _add_passages(draft, heard, budget, profile)
     skipped = [offered[position] for position in first.skipped]
     late = _take(skipped, _pack(skipped, budget), Reason.TOP_SCORE)
@@ -266,15 +266,14 @@ def _expand(
     draft: Draft,
     ranked: Sequence[Ranked],
     visible: Visibility,
-    *,
-    query: str,
+    known_names: str,
     question: Question,
     profile: ContextProfile,
     budget: Budget,
     share: float,
 ) -> None:
     """Add facts about the names in what is served, as far as the facts' share of the budget allows."""
-    names = multihop.entities([item.row.statement for item in draft.facts], query=query)
+    names = multihop.entities([item.row.statement for item in draft.facts], query=known_names)
     left = share * budget.limit - budget.used
     if not names or left < 1:
         return
