@@ -16,6 +16,8 @@ from typing import Any
 
 #: Qualifier keys that say who told it and are no condition of the claim.
 NOT_IDENTITY = frozenset({"attributed_to"})
+#: The qualifier under which a dismissal keeps what sets a fact apart from another one of the same claim.
+DISTINCTION = "distinction"
 _SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
 
@@ -23,6 +25,11 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
 def normalise_text(text: str) -> str:
     """Return ``text`` in NFC with invisible characters removed and white space collapsed."""
     return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text))).strip()
+
+
+def has_control_characters(text: str) -> bool:
+    """Tell whether ``text`` holds control characters or lone surrogates, which no name may."""
+    return any(unicodedata.category(character) in {"Cc", "Cs"} for character in text)
 
 
 def normalise_predicate(predicate: str) -> str:
@@ -34,11 +41,11 @@ def canonical(value: Any) -> Any:
     """Return ``value`` with every text folded and trimmed, numbers unified, keys sorted, empty keys dropped."""
     match value:
         case str():
-            return normalise_text(unicodedata.normalize("NFKC", value)).casefold().rstrip(".!")
-        case bool() | None:
+            return normalise_text(unicodedata.normalize("NFKC", value)).casefold().rstrip(".! ")
+        case bool() | int() | None:
             return value
-        case int() | float():
-            return int(value) if float(value).is_integer() else float(value)
+        case float():
+            return int(value) if value.is_integer() else value
         case Mapping():
             return {
                 normalise_predicate(str(key)): canonical(item)
@@ -65,6 +72,11 @@ def identity_key(predicate: str, qualifiers: Mapping[str, Any]) -> str:
     """Return the digest of (predicate, qualifiers): what "the same claim" means. "" for no claim."""
     predicate = normalise_predicate(predicate)
     return _digest([predicate, qualifiers_of_identity(qualifiers)]) if predicate else ""
+
+
+def stated_identity_key(predicate: str, qualifiers: Mapping[str, Any]) -> str:
+    """Return the identity as the source stated it: without what a person's dismissal added to set the fact apart."""
+    return identity_key(predicate, {key: value for key, value in qualifiers.items() if key != DISTINCTION})
 
 
 def value_key(value: Mapping[str, Any] | None, *, denies: bool = False) -> str:

@@ -13,7 +13,7 @@ from facts.actors import Actor
 from facts.clock import now
 from facts.ids import new_id
 from facts.models import ConflictMember, ConflictSet, Fact
-from facts.vocabulary import ConflictKind, ConflictStatus, Status
+from facts.vocabulary import ConflictKind, ConflictStatus, Form, Status
 
 #: A conflict is due a week after it was opened; it never decides itself by ageing.
 DUE_AFTER = timedelta(days=7)
@@ -35,7 +35,7 @@ _LEFT = frozenset(
 )
 
 #: Statuses in which a member waits for its conflict to end; only what both gates accepted ever becomes a member.
-_ACCEPTED_AND_WAITING = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD})
+ACCEPTED_AND_WAITING = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD})
 
 
 def open_set(
@@ -80,17 +80,57 @@ def join(
     withheld: bool,
     actor: Actor,
     group: uuid.UUID | None = None,
+    kind: str = "",
+    also_withheld: Sequence[uuid.UUID] = (),
 ) -> None:
-    """Add a fact to an open set, or bring back one that had left it."""
+    """Add a fact to an open set, or bring back one that had left it.
+
+    The newcomer may turn a quarantine into a contradiction (``kind``), or hide members that were served until now.
+    """
     ConflictMember.objects.update_or_create(
         account_id=conflict.account_id,
         conflict_set=conflict,
         fact_id=fact_id,
-        defaults={"withheld": withheld, "left_at": None},
+        defaults={"withheld": withheld and conflict.kind != ConflictKind.POSSIBLE, "left_at": None},
     )
+    if kind and kind != conflict.kind:
+        ConflictSet.objects.filter(pk=conflict.pk, account_id=conflict.account_id).update(kind=kind)
+        conflict.kind = kind
+    if also_withheld:
+        ConflictMember.objects.filter(
+            account_id=conflict.account_id, conflict_set=conflict, fact_id__in=also_withheld
+        ).update(withheld=True)
     _bump(conflict)
     _record(conflict, "conflict.joined", actor, group, {"fact": str(fact_id)})
-    withholding.refresh(conflict.account_id, [fact_id])
+    withholding.refresh(conflict.account_id, [fact_id, *also_withheld])
+
+
+def rejoin(fact: Fact, *, actor: Actor, group: uuid.UUID) -> None:
+    """Make a fact that has come back a member again of the sets that it left and that are still open."""
+    if Status(fact.status) in _LEFT:
+        return
+    left = ConflictMember.objects.filter(
+        account_id=fact.account_id,
+        fact_id=fact.id,
+        left_at__isnull=False,
+        conflict_set__status=ConflictStatus.OPEN,
+    ).select_related("conflict_set")
+    for membership in list(left):
+        join(membership.conflict_set, fact_id=fact.id, withheld=membership.withheld, actor=actor, group=group)
+
+
+def is_contested(fact: Fact) -> bool:
+    """Tell whether the fact is a side of an open set that somebody has to decide before it can be placed."""
+    return (
+        ConflictMember.objects.filter(
+            account_id=fact.account_id,
+            fact_id=fact.id,
+            left_at__isnull=True,
+            conflict_set__status=ConflictStatus.OPEN,
+        )
+        .exclude(conflict_set__kind=ConflictKind.POSSIBLE)
+        .exists()
+    )
 
 
 def leave_ended(fact: Fact, *, actor: Actor, group: uuid.UUID | None = None) -> None:
@@ -115,6 +155,8 @@ def leave_ended(fact: Fact, *, actor: Actor, group: uuid.UUID | None = None) -> 
         if len(remaining) < 2:
             close(conflict, status=ConflictStatus.DISSOLVED, actor=actor, group=group)
             _plan_again(fact.account_id, remaining)
+        else:
+            withholding.refresh(fact.account_id, [fact.id])
 
 
 def close(
@@ -150,6 +192,25 @@ def reopen(conflict: ConflictSet, *, actor: Actor, group: uuid.UUID | None = Non
     withholding.refresh(conflict.account_id, current_member_ids(conflict))
 
 
+def holder_of_identity(fact: Fact) -> Fact | None:
+    """Return the current fact that makes the very claim's identity in this fact's place, if there is one."""
+    if not fact.identity_key or fact.form != Form.STATE:
+        return None
+    return (
+        Fact.objects.filter(
+            account_id=fact.account_id,
+            scope_id=fact.scope_id,
+            subject_id=fact.subject_id,
+            identity_key=fact.identity_key,
+            denial_key=fact.denial_key,
+            status=Status.ACTIVE,
+            form=Form.STATE,
+        )
+        .exclude(pk=fact.pk)
+        .first()
+    )
+
+
 def current_member_ids(conflict: ConflictSet) -> list[uuid.UUID]:
     """Return the facts that are sides of the set now, in the order they joined."""
     return list(
@@ -170,7 +231,7 @@ def all_member_ids(conflict: ConflictSet) -> list[uuid.UUID]:
 
 def _plan_again(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
     for fact in Fact.objects.filter(account_id=account_id, pk__in=list(fact_ids)):
-        if fact.status in _ACCEPTED_AND_WAITING:
+        if fact.status in ACCEPTED_AND_WAITING:
             jobs.submit(
                 account_id,
                 kind=PLACE_AGAIN,

@@ -4,16 +4,16 @@ The planner looks at one subject's facts, its open conflict sets and what is sup
 The gates decide whether it may, and ``governance.placement`` carries it out. The rules are tried in the order in which
 they stand in :func:`plan`; the first that applies wins.
 
-Words used here: two claims are *about the same thing* when predicate and qualifiers are equal (their identity key). They
-*oppose* each other when they cannot both hold: two different values, or a value and its denial. A denial of one value
-says nothing against another value.
+Words used here: two claims are *about the same thing* when predicate and qualifiers are equal (their identity key).
+They *oppose* each other when they cannot both hold: two different values, or a value and its denial. A denial of one
+value says nothing against another value. A candidate is *over* when it states its own end and that has come.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -51,11 +51,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A fact of the subject as the planner sees it. ``said_at``: the time of the newest event that states it."""
+    """A fact of the subject as the planner sees it.
+
+    ``since``, ``said_at``: the times of the oldest and the newest event that state it. ``stated_identity``: its
+    identity key as the source stated it, where a person's dismissal has set it apart since.
+    """
 
     id: uuid.UUID
     status: str
     claim: Claim
+    since: datetime
     said_at: datetime
     valid_from: datetime | None
     valid_to: datetime | None = None
@@ -64,15 +69,25 @@ class Known:
     origin_trust: str
     evidence_level: str = EvidenceLevel.DIRECT
     event_ids: frozenset[uuid.UUID] = frozenset()
+    stated_identity: str = ""
+
+    @property
+    def took_effect(self) -> datetime:
+        """When it became true as far as was said: when it was first stated, or from a later stated start on."""
+        if self.start_assumed or self.valid_from is None:
+            return self.since
+        return max(self.since, self.valid_from)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSet:
-    """An open conflict set: the facts that are still its members."""
+    """An open conflict set: the facts that are still its members, and which of them it withholds."""
 
     id: uuid.UUID
     kind: str
     member_ids: frozenset[uuid.UUID]
+    withheld_ids: frozenset[uuid.UUID] = frozenset()
+    identity_key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,14 +106,15 @@ class SuppressionRule:
 class Proposal:
     """A candidate ready to be compared: its claim, its times and how far its source is to be believed.
 
-    ``marker``: its own words announce a change. ``starts_at``: the stated start, else the event's time.
-    ``fact_id`` is set when an already written fact is planned again (at approval, or when its conflict dissolved).
+    ``marker``: its own words announce a change. ``starts_at``: the stated start, else the event's time; ``None`` for
+    what was over when it was said and nobody said since when. ``fact_id`` is set when an already written fact is
+    planned again (at approval, or when its conflict dissolved).
     """
 
     claim: Claim
     event_id: uuid.UUID
     said_at: datetime
-    starts_at: datetime
+    starts_at: datetime | None
     start_stated: bool = False
     ends_at: datetime | None = None
     end_stated: bool = False
@@ -107,6 +123,11 @@ class Proposal:
     evidence_level: str = EvidenceLevel.DIRECT
     human: bool = True
     fact_id: uuid.UUID | None = None
+
+    @property
+    def takes_effect(self) -> datetime:
+        """From when it speaks: an announced later start counts, a backdated one does not make it older."""
+        return self.said_at if self.starts_at is None else max(self.said_at, self.starts_at)
 
 
 class Verb(StrEnum):
@@ -128,13 +149,15 @@ class Verb(StrEnum):
 class Plan:
     """The planner's answer.
 
-    ``targets``   the facts concerned: the one reinforced, superseded, or the other sides of the conflict.
+    ``targets``   the facts concerned: the one repeated, those superseded, or the other sides of the conflict.
     ``set_id``    the open set to join.
-    ``kind``      the kind of conflict to open; ``withheld`` the facts it hides (the candidate: ``hides_candidate``).
+    ``kind``      the kind of conflict to open, or what the joined one becomes; ``withheld`` the facts it hides (the
+                  candidate: ``hides_candidate``).
     ``value``     the value to store after carrying over what an update left unsaid.
-    ``clears_start``  the superseded fact's assumed start would come after its end, so it becomes unknown.
+    ``clears_start``  superseded facts whose assumed start would come after their end, so that it becomes unknown.
     ``ends_at``   for history: when the placed fact stopped being true; ``truncates`` earlier facts that end where it
                   begins.
+    ``ended``     facts about the same thing whose own stated end has passed; they expire when the candidate is placed.
     ``possible``  near matches that may contradict; opening that set hides nothing.
     ``reason``    a stable word that says which rule applied.
     """
@@ -147,10 +170,11 @@ class Plan:
     withheld: tuple[uuid.UUID, ...] = ()
     hides_candidate: bool = True
     value: Mapping[str, Any] | None = None
-    clears_start: bool = False
+    clears_start: tuple[uuid.UUID, ...] = ()
     ends_at: datetime | None = None
     truncates: tuple[uuid.UUID, ...] = ()
-    possible: tuple[uuid.UUID, ...] = field(default=())
+    ended: tuple[uuid.UUID, ...] = ()
+    possible: tuple[uuid.UUID, ...] = ()
 
 
 def opposes(one: Claim, other: Claim) -> bool:
@@ -172,19 +196,20 @@ def _bare_value(claim: Claim) -> Any:
     return canonical(claim.value) if claim.value is not None else None
 
 
-def _says_the_same(one: Claim, other: Claim) -> bool:
-    if one.predicate and other.predicate:
-        return one.identity_key == other.identity_key and one.value_key == other.value_key
-    return one.statement_hash == other.statement_hash
+def _says_the_same(proposal: Claim, known: Known) -> bool:
+    if proposal.predicate and known.claim.predicate:
+        identities = {known.claim.identity_key, known.stated_identity}
+        return proposal.identity_key in identities and proposal.value_key == known.claim.value_key
+    return proposal.statement_hash == known.claim.statement_hash
 
 
 def _repeats(proposal: Proposal, known: Known) -> bool:
     """Whether the candidate says again what ``known`` says; occurrences must also be of the same time."""
-    if not _says_the_same(proposal.claim, known.claim):
+    if not _says_the_same(proposal.claim, known):
         return False
-    if proposal.claim.form == Form.EVENT and proposal.claim.predicate:
-        same_time = known.valid_from == proposal.starts_at
-        return same_time or proposal.claim.statement_hash == known.claim.statement_hash
+    if proposal.claim.form == Form.EVENT and proposal.claim.predicate and known.valid_from != proposal.starts_at:
+        other_time = proposal.start_stated and not known.start_assumed
+        return not other_time and proposal.claim.statement_hash == known.claim.statement_hash
     return True
 
 
@@ -201,37 +226,53 @@ def plan(
     """Return what the candidate means for what is believed.
 
     ``near`` are facts within the embedder's distance, nearest first; ``separated_from`` those that a person said do not
-    contradict the fact being planned again. Times are aware; equal inputs give equal plans.
+    contradict the fact being planned again. Times are aware. The order of ``facts`` and ``open_sets`` does not matter.
     """
-    others = [known for known in facts if known.id != proposal.fact_id and known.id not in separated_from]
-
     suppressed = _suppression(proposal, suppressions)
     if suppressed is not None:
         return Plan(verb=Verb.DROP, reason=f"suppressed_{suppressed.cause}")
 
-    same = [known for known in others if _repeats(proposal, known)]
-    if any(proposal.event_id in known.event_ids for known in same):
-        return Plan(verb=Verb.NOTHING, reason="already_evidence")
+    others = sorted(
+        (known for known in facts if known.id != proposal.fact_id and known.id not in separated_from),
+        key=lambda known: known.id,
+    )
+    ended = tuple(known.id for known in others if _has_ended(known, proposal, now))
+    others = [replace(known, status=Status.EXPIRED) if known.id in ended else known for known in others]
+    return replace(_plan(proposal, others, open_sets, near, now), ended=ended)
 
-    repeated = _repetition(proposal, same)
+
+def _plan(
+    proposal: Proposal, others: Sequence[Known], open_sets: Sequence[OpenSet], near: Sequence[uuid.UUID], now: datetime
+) -> Plan:
+    over = proposal.end_stated and proposal.ends_at is not None and proposal.ends_at <= now
+    same = [known for known in others if _repeats(proposal, known)]
+
+    again = _already_evidence(proposal, same, others)
+    if again is not None:
+        return again
+
+    repeated = _repetition(proposal, [known for known in same if not (over and _outlasts(known, proposal))])
     if repeated is not None:
         return repeated
 
-    if not proposal.claim.is_state:
+    if proposal.claim.form == Form.EVENT or not (proposal.claim.is_state or over):
         return Plan(verb=Verb.CREATE, reason="new")
 
     current = [known for known in others if Status(known.status) in _CURRENT and known.claim.is_state]
     opposed = [known for known in current if opposes(proposal.claim, known.claim)]
+    # What says that it is over speaks against whoever says that it goes on.
+    if over:
+        opposed += [known for known in current if known in same and _outlasts(known, proposal)]
 
     joined = _open_conflict(proposal, others, open_sets)
     if joined is not None:
         return joined
 
-    placed = _history(proposal, others, opposed, now)
+    placed = _history(proposal, others, same, opposed, over=over)
     if placed is not None:
         return placed
 
-    update = _update(proposal, opposed, now)
+    update = None if over else _update(proposal, opposed, now)
     if update is not None:
         return update
 
@@ -241,8 +282,38 @@ def plan(
     return Plan(verb=Verb.CREATE, reason="new", possible=_possible(proposal, current, near))
 
 
+def _has_ended(known: Known, proposal: Proposal, now: datetime) -> bool:
+    """Whether a current fact about the same thing ended by its own words, before the candidate begins."""
+    return (
+        Status(known.status) in _CURRENT
+        and known.claim.is_state
+        and known.claim.identity_key == proposal.claim.identity_key
+        and known.valid_to is not None
+        and known.valid_to <= now
+        and proposal.starts_at is not None
+        and known.valid_to <= proposal.starts_at
+    )
+
+
+def _outlasts(known: Known, proposal: Proposal) -> bool:
+    """Whether a current fact held before the candidate's stated end and is believed to go on after it."""
+    if Status(known.status) not in _CURRENT or proposal.ends_at is None:
+        return False
+    began = known.valid_from is None or known.valid_from < proposal.ends_at
+    return began and (known.valid_to is None or known.valid_to > proposal.ends_at)
+
+
+def _already_evidence(proposal: Proposal, same: Sequence[Known], others: Sequence[Known]) -> Plan | None:
+    """Rule 1: the same event never counts twice, whatever condition a person has put to its fact meanwhile."""
+    for known in others:
+        same_words = known.claim.statement_hash == proposal.claim.statement_hash
+        if proposal.event_id in known.event_ids and (same_words or known in same):
+            return Plan(verb=Verb.NOTHING, reason="already_evidence", targets=(known.id,))
+    return None
+
+
 def _suppression(proposal: Proposal, rules: Sequence[SuppressionRule]) -> SuppressionRule | None:
-    for rule in rules:
+    for rule in sorted(rules, key=lambda rule: rule.id):
         if rule.evidence_until is not None and proposal.said_at > rule.evidence_until:
             continue
         by_claim = bool(rule.identity_key) and (
@@ -265,31 +336,54 @@ def _repetition(proposal: Proposal, same: Sequence[Known]) -> Plan | None:
 
 
 def _open_conflict(proposal: Proposal, others: Sequence[Known], open_sets: Sequence[OpenSet]) -> Plan | None:
-    """Rule 3: whoever speaks about what is already disputed joins the dispute, marker or not."""
+    """Rule 3: whoever speaks about what is already disputed joins the dispute, marker or not.
+
+    A contradiction hides all its members. In a quarantine the newcomer is measured against those that are still served.
+    """
     by_id = {known.id: known for known in others}
-    for open_set in open_sets:
-        if open_set.kind == ConflictKind.POSSIBLE:
-            continue
+    contradictions_first = sorted(open_sets, key=lambda one: (one.kind != ConflictKind.CONTRADICTION, one.id))
+    for open_set in contradictions_first:
         members = [by_id[member] for member in sorted(open_set.member_ids) if member in by_id]
-        if any(
-            opposes(proposal.claim, member.claim) and member.claim.identity_key == proposal.claim.identity_key
+        if open_set.kind == ConflictKind.POSSIBLE or not any(
+            opposes(proposal.claim, member.claim)
+            and proposal.claim.identity_key in {member.claim.identity_key, open_set.identity_key}
             for member in members
         ):
-            return Plan(
-                verb=Verb.JOIN_CONFLICT,
-                reason="conflict_open",
-                set_id=open_set.id,
-                targets=tuple(member.id for member in members),
-            )
+            continue
+        joined = Plan(
+            verb=Verb.JOIN_CONFLICT,
+            reason="conflict_open",
+            set_id=open_set.id,
+            kind=open_set.kind,
+            targets=tuple(member.id for member in members),
+        )
+        served = [
+            member
+            for member in members
+            if member.id not in open_set.withheld_ids
+            and Status(member.status) in _CURRENT
+            and opposes(proposal.claim, member.claim)
+        ]
+        if open_set.kind == ConflictKind.CONTRADICTION or not served:
+            return joined
+        against = _contradiction(proposal, served)
+        return replace(joined, kind=against.kind, withheld=against.withheld, hides_candidate=against.hides_candidate)
     return None
 
 
-def _history(proposal: Proposal, others: Sequence[Known], opposed: Sequence[Known], now: datetime) -> Plan | None:
+def _history(
+    proposal: Proposal, others: Sequence[Known], same: Sequence[Known], opposed: Sequence[Known], *, over: bool
+) -> Plan | None:
     """Rule 4: what is over already, or was overtaken by a stated change, goes into history and never wins."""
-    over = proposal.end_stated and proposal.ends_at is not None and proposal.ends_at <= now
-    overtaken = any(known.came_by_marker and _older(proposal, known) for known in opposed)
+    if over and any(known in same for known in opposed):
+        return None
+    overtaken = any(_overtook(known, proposal) for known in opposed)
     if not (over or overtaken):
         return None
+    start = proposal.starts_at
+    for known in same:
+        if Status(known.status) in _CURRENT | _HISTORY and _covers(known, proposal):
+            return Plan(verb=Verb.LINK, reason="already_history", targets=(known.id,))
     timeline = [
         known
         for known in others
@@ -297,41 +391,41 @@ def _history(proposal: Proposal, others: Sequence[Known], opposed: Sequence[Know
         and known.claim.is_state
         and known.claim.identity_key == proposal.claim.identity_key
         and not known.claim.denies
-        and known.valid_from is not None
     ]
-    for known in timeline:
-        if known.claim.value_key == proposal.claim.value_key and _covers(known, proposal.starts_at):
-            return Plan(verb=Verb.LINK, reason="already_history", targets=(known.id,))
     later_starts = [
-        known.valid_from for known in timeline if known.valid_from and known.valid_from > proposal.starts_at
+        known.valid_from for known in timeline if start and known.valid_from is not None and known.valid_from > start
     ]
     ends = [moment for moment in (proposal.ends_at, min(later_starts, default=None)) if moment is not None]
-    ends_at = max(min(ends), proposal.starts_at) if ends else proposal.starts_at
-    truncates = tuple(
-        known.id
-        for known in timeline
-        if Status(known.status) in _HISTORY
-        and known.claim.value_key != proposal.claim.value_key
-        and known.valid_from is not None
-        and known.valid_from < proposal.starts_at
-        and (known.valid_to is None or known.valid_to > proposal.starts_at)
-    )
     return Plan(
         verb=Verb.PLACE_IN_HISTORY,
         reason="stated_end" if over else "arrived_late",
         targets=tuple(known.id for known in opposed if known.came_by_marker),
-        ends_at=ends_at,
-        truncates=truncates,
+        ends_at=min(ends) if ends else start,
+        truncates=tuple(
+            known.id
+            for known in timeline
+            if Status(known.status) in _HISTORY
+            and known.claim.value_key != proposal.claim.value_key
+            and start is not None
+            and known.valid_from is not None
+            and known.valid_from < start
+            and (known.valid_to is None or known.valid_to > start)
+        ),
     )
 
 
-def _covers(known: Known, moment: datetime) -> bool:
+def _overtook(known: Known, proposal: Proposal) -> bool:
+    """Whether ``known`` announced a change that took effect after the time the candidate speaks of."""
+    return known.came_by_marker and proposal.takes_effect < known.took_effect
+
+
+def _covers(known: Known, proposal: Proposal) -> bool:
+    """Whether ``known`` holds at the candidate's start, or just before its end where the start is unknown."""
+    moment = proposal.starts_at
+    if moment is None:
+        moment = (proposal.ends_at or proposal.said_at) - datetime.resolution
     started = known.valid_from is None or known.valid_from <= moment
     return started and (known.valid_to is None or moment < known.valid_to)
-
-
-def _older(proposal: Proposal, known: Known) -> bool:
-    return proposal.said_at < known.said_at
 
 
 def _equally_direct_and_trusted(proposal: Proposal, known: Known) -> bool:
@@ -340,26 +434,47 @@ def _equally_direct_and_trusted(proposal: Proposal, known: Known) -> bool:
 
 
 def _update(proposal: Proposal, opposed: Sequence[Known], now: datetime) -> Plan | None:
-    """Rule 5: a change that the source itself announces ends the old value where the new one starts."""
-    same_thing = [known for known in opposed if known.claim.identity_key == proposal.claim.identity_key]
-    if not proposal.marker or len(same_thing) != 1 or len(opposed) != 1:
-        return None
-    old = same_thing[0]
-    if _older(proposal, old) or not _equally_direct_and_trusted(proposal, old):
-        return None
-    inverts = old.valid_from is not None and proposal.starts_at < old.valid_from
-    if inverts and not old.start_assumed:
+    """Rule 5: a change that the source itself announces ends the old value where the new one starts.
+
+    What it ends may be the old value and an earlier denial of the new one. Anything that does not fit in time, trust or
+    condition leaves the decision to people.
+    """
+    start = proposal.starts_at
+    if not (proposal.marker and opposed and start) or not all(_gives_way(old, proposal) for old in opposed):
         return None
     value = proposal.claim.value
-    if not (proposal.claim.denies or old.claim.denies):
-        value = _carried_over(old.claim.value or {}, value or {})
+    affirmed = [old for old in opposed if not old.claim.denies]
+    if affirmed and not proposal.claim.denies:
+        value = _carried_over(affirmed[0].claim.value or {}, value or {})
+        if canonical(value) == canonical(affirmed[0].claim.value):
+            return Plan(
+                verb=Verb.REINFORCE if proposal.human else Verb.LINK, reason="repeated", targets=(affirmed[0].id,)
+            )
     return Plan(
-        verb=Verb.SCHEDULE if proposal.starts_at > now else Verb.SUPERSEDE,
-        reason="starts_later" if proposal.starts_at > now else "update_marker",
-        targets=(old.id,),
+        verb=Verb.SCHEDULE if start > now else Verb.SUPERSEDE,
+        reason="starts_later" if start > now else "update_marker",
+        targets=tuple(old.id for old in opposed),
         value=value,
-        clears_start=inverts,
+        clears_start=tuple(old.id for old in opposed if _inverts(proposal, old)),
     )
+
+
+def _gives_way(old: Known, proposal: Proposal) -> bool:
+    """Whether an announced change may end ``old``: the same thing, not newer, not better supported, in a right order.
+
+    A change that was announced before ``old`` was itself announced as one does not say which of the two holds.
+    """
+    return (
+        old.claim.identity_key == proposal.claim.identity_key
+        and proposal.takes_effect >= old.said_at
+        and not (old.came_by_marker and proposal.said_at < old.since)
+        and _equally_direct_and_trusted(proposal, old)
+        and (old.start_assumed or not _inverts(proposal, old))
+    )
+
+
+def _inverts(proposal: Proposal, old: Known) -> bool:
+    return old.valid_from is not None and proposal.starts_at is not None and proposal.starts_at < old.valid_from
 
 
 def _carried_over(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

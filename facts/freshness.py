@@ -32,7 +32,7 @@ def last_confirmed(
 
 
 def freshness(*, volatility: str, confirmed_at: datetime, at: datetime) -> Freshness:
-    """Return how fresh a fact of this class is at ``at``: past its horizon, slow facts are unconfirmed, others stale."""
+    """Return how fresh a fact of this class is at ``at``: past its horizon slow facts are unconfirmed, others stale."""
     days = HORIZON_DAYS[volatility]
     if days is None or at - confirmed_at <= timedelta(days=days):
         return Freshness.CURRENT

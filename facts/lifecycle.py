@@ -28,6 +28,8 @@ MUTABLE = (
     "level",
     "sensitivity",
     "form",
+    "value",
+    "value_key",
     "qualifiers",
     "identity_key",
     "confidence",
@@ -123,11 +125,13 @@ def restore(
     reason: str = "",
     expected_version: int | None = None,
     group: uuid.UUID | None = None,
+    as_candidate: bool = False,
 ) -> Fact:
     """Bring back the status, interval and other mutable fields that revision ``to_version`` recorded.
 
-    A fact that has expired meanwhile comes back as expired. Raises :class:`IdentityTaken` when another active fact
-    holds the identity now; the caller then decides what becomes of it.
+    A fact that has expired meanwhile comes back as expired. It is again a member of the sets that it had left and that
+    are still open. Raises :class:`IdentityTaken` when another active fact holds the identity now; with ``as_candidate``
+    it then comes back to wait beside it.
     """
     with transaction.atomic():
         fact = _lock(account_id, fact_id, expected_version)
@@ -136,12 +140,16 @@ def restore(
             raise NotFound("There is no such revision.", code="revision_not_found", field="version")
         if not may_be_restored(fact.status, revision.status):
             raise IllegalTransition(f"A fact that is {fact.status} does not come back.")
-        status = revision.status
+        status = Status.CANDIDATE if as_candidate else revision.status
         expired = revision.expires_at is not None and revision.expires_at <= now()
-        if expired and status in {Status.ACTIVE, Status.PROVISIONAL, Status.HELD, Status.CANDIDATE}:
+        if expired and may_follow(status, Status.EXPIRED):
             status = Status.EXPIRED
         changes = {name: getattr(revision, name) for name in MUTABLE}
-        return _apply(fact, to=status, changes=changes, actor=actor, action=action, reason=reason, group=group)
+        group = group or new_id()
+        fact = _apply(fact, to=status, changes=changes, actor=actor, action=action, reason=reason, group=group)
+        conflict_sets.rejoin(fact, actor=actor, group=group)
+        fact.refresh_from_db()
+        return fact
 
 
 def _lock(account_id: uuid.UUID, fact_id: uuid.UUID, expected_version: int | None) -> Fact:

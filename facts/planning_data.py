@@ -15,10 +15,11 @@ from django.db import connection
 from django.db.models import Q
 
 from facts import embedding
+from facts.canonical import stated_identity_key
 from facts.claims import claim_of
 from facts.consolidation import Claim, Known, OpenSet
 from facts.models import ConflictMember, Evidence, Fact, Separation
-from facts.vocabulary import ConflictStatus
+from facts.vocabulary import ConflictStatus, Form
 
 #: Cosine distance up to which two statements may say the same thing (0 to 2); measured by Haki for its embedder, whose
 #: same-concept pairs lay at 0.09 to 0.23 and unrelated ones above 0.35. An embedder may state its own.
@@ -34,31 +35,27 @@ def believed(
 
     The caller holds the subject's lock.
     """
-    same_text = Q(statement_hash=claim.statement_hash)
-    wanted = same_text
+    wanted = Q(statement_hash=claim.statement_hash)
     if claim.predicate:
-        same_thing = Q(predicate=claim.predicate)
-        if claim.qualified:
-            same_thing &= Q(identity_key=claim.identity_key) | Q(qualifiers={})
-        wanted = same_text | same_thing
+        # Occurrences accumulate without end; only those of the same value can matter.
+        wanted |= Q(predicate=claim.predicate) & (Q(form=Form.STATE) | Q(value_key=claim.value_key))
     facts = list(Fact.objects.filter(wanted, account_id=account_id, scope_id=scope_id, subject_id=subject_id))
     return known_facts(account_id, facts), _open_sets(account_id, [fact.id for fact in facts])
 
 
 def known_facts(account_id: uuid.UUID, facts: Sequence[Fact]) -> list[Known]:
     """Return stored facts in the planner's form, oldest first."""
-    events: dict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    said_at: dict[uuid.UUID, datetime] = {}
+    events: dict[uuid.UUID, dict[uuid.UUID, datetime]] = defaultdict(dict)
     rows = Evidence.objects.filter(account_id=account_id, fact_id__in=[fact.id for fact in facts])
     for fact_id, event_id, occurred_at in rows.values_list("fact_id", "event_id", "event__occurred_at"):
-        events[fact_id].add(event_id)
-        said_at[fact_id] = max(said_at.get(fact_id, occurred_at), occurred_at)
+        events[fact_id][event_id] = occurred_at
     return [
         Known(
             id=fact.id,
             status=fact.status,
             claim=claim_of(fact),
-            said_at=said_at.get(fact.id, fact.valid_from or fact.recorded_from),
+            since=min(events[fact.id].values(), default=fact.valid_from or fact.recorded_from),
+            said_at=max(events[fact.id].values(), default=fact.valid_from or fact.recorded_from),
             valid_from=fact.valid_from,
             valid_to=fact.valid_to,
             start_assumed=fact.start_assumed,
@@ -66,29 +63,30 @@ def known_facts(account_id: uuid.UUID, facts: Sequence[Fact]) -> list[Known]:
             origin_trust=fact.origin_trust,
             evidence_level=fact.evidence_level,
             event_ids=frozenset(events[fact.id]),
+            stated_identity=stated_identity_key(fact.predicate, fact.qualifiers),
         )
         for fact in sorted(facts, key=lambda fact: fact.id)
     ]
 
 
 def _open_sets(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> list[OpenSet]:
-    sets = (
-        ConflictMember.objects.filter(
-            account_id=account_id,
-            fact_id__in=list(fact_ids),
-            left_at__isnull=True,
-            conflict_set__status=ConflictStatus.OPEN,
-        )
-        .values_list("conflict_set_id", flat=True)
-        .distinct()
+    memberships = ConflictMember.objects.filter(
+        account_id=account_id, left_at__isnull=True, conflict_set__status=ConflictStatus.OPEN
     )
-    members: dict[tuple[uuid.UUID, str], set[uuid.UUID]] = defaultdict(set)
-    rows = ConflictMember.objects.filter(
-        account_id=account_id, conflict_set_id__in=list(sets), left_at__isnull=True
-    ).values_list("conflict_set_id", "conflict_set__kind", "fact_id")
-    for set_id, kind, fact_id in rows:
-        members[set_id, kind].add(fact_id)
-    return [OpenSet(id=set_id, kind=kind, member_ids=frozenset(ids)) for (set_id, kind), ids in sorted(members.items())]
+    sets = memberships.filter(fact_id__in=list(fact_ids)).values("conflict_set_id")
+    members: dict[uuid.UUID, list[ConflictMember]] = defaultdict(list)
+    for member in memberships.filter(conflict_set_id__in=sets).select_related("conflict_set"):
+        members[member.conflict_set_id].append(member)
+    return [
+        OpenSet(
+            id=set_id,
+            kind=found[0].conflict_set.kind,
+            member_ids=frozenset(member.fact_id for member in found),
+            withheld_ids=frozenset(member.fact_id for member in found if member.withheld),
+            identity_key=found[0].conflict_set.identity_key,
+        )
+        for set_id, found in sorted(members.items())
+    ]
 
 
 def near_facts(
@@ -112,7 +110,7 @@ def near_facts(
                 scope_id,
                 subject_id,
                 embedding.space_id(provider.identity),
-                NEAR_LIMIT + 1,
+                NEAR_LIMIT,
                 NEAR_DISTANCE,
             ],
         )

@@ -18,7 +18,7 @@ from django.db import transaction
 
 from facts import audit, conflict_sets, lifecycle, suppressions
 from facts.actors import Actor
-from facts.canonical import identity_key, qualifiers_of_identity
+from facts.canonical import DISTINCTION, identity_key, qualifiers_of_identity
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound
 from facts.ids import new_id
@@ -50,9 +50,11 @@ class _Decision:
     rationale: str
     group: uuid.UUID
     members: dict[uuid.UUID, Fact]
+    at: datetime = field(default_factory=now)
     changes: dict[uuid.UUID, dict[str, Any]] = field(default_factory=dict)
 
     def note(self, fact_id: uuid.UUID, from_version: int, to_version: int) -> None:
+        """Keep that a fact went from one version to another, or that it was looked at and stays."""
         change = self.changes.setdefault(
             fact_id, {"fact": str(fact_id), "from_version": from_version, "to_version": to_version}
         )
@@ -139,7 +141,10 @@ def keep_by_qualifier(
                 field="qualifiers",
             )
         # First out of the way, then back: a new identity may be another member's old one.
-        for fact in decision.members.values():
+        for fact in list(decision.members.values()):
+            if fact.status == Status.ACTIVE and fact.identity_key in set(keys.values()) - {keys[fact.id]}:
+                _move(decision, fact, Status.DISPUTED, {})
+        for fact in list(decision.members.values()):
             changes = {"qualifiers": merged[fact.id], "identity_key": keys[fact.id]}
             _move(decision, fact, Status.ACTIVE, changes)
         return {"qualifiers": {str(key): value for key, value in merged.items()}}
@@ -176,8 +181,8 @@ def keep_by_interval(
 ) -> ConflictDecision:
     """Keep every member, each in its own time. Intervals are half-open, one per member, and must not overlap.
 
-    What has ended by now is history; what is open or ends later is current. Raises ``interval_missing``,
-    ``invalid_interval`` and ``intervals_overlap``.
+    What has ended by now is history, what holds now is current, what begins later waits for its start. Raises
+    ``interval_missing``, ``invalid_interval`` and ``intervals_overlap``.
     """
 
     def decide(decision: _Decision) -> dict[str, Any]:
@@ -186,11 +191,14 @@ def keep_by_interval(
         ordered = sorted(decision.members.values(), key=lambda fact: intervals[fact.id][1] is None)
         for fact in ordered:
             start, end = intervals[fact.id]
-            over = end is not None and end <= at
             changes = {"valid_from": start, "valid_to": end, "start_assumed": False}
-            if not over:
+            if end is not None and end <= at:
+                _move(decision, fact, Status.SUPERSEDED, changes)
+            elif start is not None and start > at:
+                _hold_until_start(decision, fact, changes)
+            else:
                 _end_outside_holder(decision, fact)
-            _move(decision, fact, Status.SUPERSEDED if over else Status.ACTIVE, changes)
+                _move(decision, fact, Status.ACTIVE, changes)
         return {
             "intervals": {
                 str(key): [moment.isoformat() if moment else None for moment in value]
@@ -223,14 +231,7 @@ def dismiss(
         facts = sorted(decision.members.values(), key=lambda fact: (fact.status != Status.ACTIVE, fact.id))
         held = _identities_held_outside(decision)
         for fact in facts:
-            if fact.status in ENDED:
-                continue
-            changes: dict[str, Any] = {}
-            if (fact.identity_key, fact.denial_key) in held and fact.form == Form.STATE:
-                qualifiers = {**fact.qualifiers, "distinction": distinction}
-                changes = {"qualifiers": qualifiers, "identity_key": identity_key(fact.predicate, qualifiers)}
-            if fact.identity_key:
-                held.add((changes.get("identity_key", fact.identity_key), fact.denial_key))
+            changes = _set_apart(fact, distinction, held) if fact.form == Form.STATE else {}
             if fact.status != Status.ACTIVE or changes:
                 _move(decision, fact, Status.ACTIVE, changes)
         ids = sorted(decision.members)
@@ -282,6 +283,20 @@ def defer(
         return _write_decision(decision, "defer", {"until": until.isoformat()})
 
 
+def _set_apart(fact: Fact, distinction: str, held: set[tuple[str, str]]) -> dict[str, Any]:
+    """Return what gives a fact an identity that is not ``held`` yet, and hold it: nothing where it has one already."""
+    if not fact.identity_key:
+        return {}
+    key, changes, number = fact.identity_key, {}, 1
+    while (key, fact.denial_key) in held:
+        words = distinction if number == 1 else f"{distinction} ({number})"
+        qualifiers = {**fact.qualifiers, DISTINCTION: words}
+        key, number = identity_key(fact.predicate, qualifiers), number + 1
+        changes = {"qualifiers": qualifiers, "identity_key": key}
+    held.add((key, fact.denial_key))
+    return changes
+
+
 def undo(decision_id: uuid.UUID, *, account_id: uuid.UUID, actor: Actor, rationale: str = "") -> ConflictDecision:
     """Take a decision back: the set is open again and every fact is as the revision before recorded it.
 
@@ -289,18 +304,15 @@ def undo(decision_id: uuid.UUID, *, account_id: uuid.UUID, actor: Actor, rationa
     builds on it. A fact whose identity is taken meanwhile comes back as a candidate of the reopened set.
     """
     with transaction.atomic():
-        decision = (
-            ConflictDecision.objects.select_for_update(of=("self",))
-            .select_related("conflict_set")
-            .filter(account_id=account_id, pk=decision_id)
-            .first()
-        )
+        named = ConflictDecision.objects.select_related("conflict_set").filter(account_id=account_id, pk=decision_id)
+        decision = named.first()
         if decision is None:
             raise NotFound("There is no such decision.", code="decision_not_found")
+        lock_subject(decision.conflict_set.scope_id, decision.conflict_set.subject_id)
+        decision = named.select_for_update().get()
+        conflict = decision.conflict_set
         if decision.undone_at is not None:
             raise Conflicting("The decision was undone already.", code="decision_undone")
-        conflict = decision.conflict_set
-        lock_subject(conflict.scope_id, conflict.subject_id)
         if not may_undo(decision):
             raise Conflicting("Something has built on the decision since.", code="decision_built_upon")
         group = new_id()
@@ -326,7 +338,7 @@ def undo(decision_id: uuid.UUID, *, account_id: uuid.UUID, actor: Actor, rationa
 
 
 def may_undo(decision: ConflictDecision) -> bool:
-    """Tell whether nothing has built on the decision: facts unchanged since, no newer set on the same identity."""
+    """Tell whether nothing has built on the decision: members unchanged since, no newer set on the same identity."""
     if decision.undone_at is not None:
         return False
     newer = ConflictDecision.objects.filter(
@@ -357,7 +369,8 @@ def may_undo(decision: ConflictDecision) -> bool:
 
 def _take_back(decision: ConflictDecision, *, actor: Actor, rationale: str, group: uuid.UUID) -> None:
     account_id, conflict = decision.account_id, decision.conflict_set
-    fact_ids = [uuid.UUID(change["fact"]) for change in decision.changes]
+    changes = [change for change in decision.changes if change["from_version"] != change["to_version"]]
+    fact_ids = [uuid.UUID(change["fact"]) for change in changes]
     Suppression.objects.filter(
         account_id=account_id,
         fact_id__in=fact_ids,
@@ -379,7 +392,7 @@ def _take_back(decision: ConflictDecision, *, actor: Actor, rationale: str, grou
     ).delete()
     conflict_sets.reopen(conflict, actor=actor, group=group)
     # Those that stop being current go first, so that the identity is free for the one that was.
-    ordered = sorted(decision.changes, key=lambda change: _was_active(account_id, change))
+    ordered = sorted(changes, key=lambda change: _was_active(account_id, change))
     for change in ordered:
         fact_id, version = uuid.UUID(change["fact"]), change["from_version"]
         try:
@@ -394,7 +407,7 @@ def _take_back(decision: ConflictDecision, *, actor: Actor, rationale: str, grou
                     group=group,
                 )
         except lifecycle.IdentityTaken:
-            _return_as_candidate(fact_id, account_id, conflict, actor, group)
+            _return_as_candidate(fact_id, conflict, version, actor=actor, rationale=rationale, group=group)
 
 
 def _was_active(account_id: uuid.UUID, change: Mapping[str, Any]) -> bool:
@@ -407,28 +420,20 @@ def _was_active(account_id: uuid.UUID, change: Mapping[str, Any]) -> bool:
 
 
 def _return_as_candidate(
-    fact_id: uuid.UUID, account_id: uuid.UUID, conflict: ConflictSet, actor: Actor, group: uuid.UUID
+    fact_id: uuid.UUID, conflict: ConflictSet, version: int, *, actor: Actor, rationale: str, group: uuid.UUID
 ) -> None:
     """The identity is taken meanwhile: the fact waits beside its holder in the reopened set."""
-    fact = Fact.objects.get(account_id=account_id, pk=fact_id)
-    holder = Fact.objects.filter(
-        account_id=account_id,
-        scope_id=fact.scope_id,
-        subject_id=fact.subject_id,
-        identity_key=fact.identity_key,
-        denial_key=fact.denial_key,
-        status=Status.ACTIVE,
-    ).first()
-    if may_follow(fact.status, Status.DISPUTED):
-        lifecycle.transition(
-            fact_id,
-            account_id=account_id,
-            to=Status.DISPUTED,
-            actor=actor,
-            action="fact.restored",
-            reason="identity_taken",
-            group=group,
-        )
+    fact = lifecycle.restore(
+        fact_id,
+        account_id=conflict.account_id,
+        to_version=version,
+        actor=actor,
+        action="fact.restored",
+        reason=rationale,
+        group=group,
+        as_candidate=True,
+    )
+    holder = conflict_sets.holder_of_identity(fact)
     for member in filter(None, (fact, holder)):
         conflict_sets.join(conflict, fact_id=member.id, withheld=True, actor=actor, group=group)
 
@@ -458,6 +463,8 @@ def _resolve(
             group=decision.group,
         )
         detail = decide(decision)
+        for fact in decision.members.values():
+            decision.note(fact.id, fact.version, fact.version)
         return _write_decision(decision, verb, detail)
 
 
@@ -469,6 +476,7 @@ def _write_decision(decision: _Decision, verb: str, detail: dict[str, Any]) -> C
         detail=detail,
         rationale=decision.rationale,
         actor=decision.actor.as_json(),
+        decided_at=decision.at,
         group=decision.group,
         changes=list(decision.changes.values()),
     )
@@ -514,7 +522,8 @@ def _move(decision: _Decision, fact: Fact, to: str, changes: Mapping[str, Any]) 
         "group": decision.group,
     }
     if fact.status == to:
-        moved = lifecycle.amend(fact.id, changes=changes, **common) if changes else fact
+        different = any(getattr(fact, name) != value for name, value in changes.items())
+        moved = lifecycle.amend(fact.id, changes=changes, **common) if different else fact
     else:
         if not may_follow(fact.status, to):
             lifecycle.transition(fact.id, to=Status.DISPUTED, **common)
@@ -531,6 +540,13 @@ def _reject(decision: _Decision, fact: Fact) -> None:
     suppressions.suppress(moved, cause=SuppressionCause.REJECTED, actor=decision.actor, evidence_until=now())
 
 
+def _hold_until_start(decision: _Decision, fact: Fact, changes: Mapping[str, Any]) -> None:
+    """Keep a waiting member for its day; one that is believed already cannot be put off."""
+    if not may_follow(fact.status, Status.HELD):
+        raise DomainError("What holds already cannot begin later.", code="invalid_interval", field="intervals")
+    _move(decision, fact, Status.HELD, {**changes, "starts_later": True})
+
+
 def _end_before(decision: _Decision, fact: Fact, kept: Fact) -> None:
     """End ``fact`` where ``kept`` begins. One that began later never prevailed: its interval is empty."""
     start = kept.valid_from or now()
@@ -544,16 +560,8 @@ def _end_outside_holder(decision: _Decision, kept: Fact) -> None:
     """A current fact outside the set that makes the very claim's identity gives way to the one that was kept."""
     if not kept.identity_key or kept.form != Form.STATE:
         return
-    holders = Fact.objects.filter(
-        account_id=kept.account_id,
-        scope_id=kept.scope_id,
-        subject_id=kept.subject_id,
-        identity_key=kept.identity_key,
-        denial_key=kept.denial_key,
-        status=Status.ACTIVE,
-        form=Form.STATE,
-    ).exclude(pk__in=decision.members)
-    for holder in holders:
+    holder = conflict_sets.holder_of_identity(kept)
+    if holder is not None and holder.id not in decision.members:
         _end_before(decision, holder, kept)
         _relate(decision, kept, holder)
 

@@ -43,14 +43,16 @@ def allow_lookup(table: str, *, column: str, setting: str) -> migrations.RunSQL:
 
 
 def append_only(table: str, *, may_close: str = "") -> migrations.RunSQL:
-    """Return an operation whose trigger refuses UPDATE and DELETE on ``table``.
+    """Return an operation whose triggers refuse UPDATE, DELETE and TRUNCATE on ``table``.
 
     ``may_close`` names the one timestamp column that may go from NULL to a value. A role that bypasses triggers
     (the migrating owner with ``session_replication_role = replica``) is needed for anything else.
     """
     allowed = (
-        f"IF TG_OP = 'UPDATE' AND OLD.{may_close} IS NULL AND NEW.{may_close} IS NOT NULL"
-        f" AND to_jsonb(NEW) - '{may_close}' = to_jsonb(OLD) - '{may_close}' THEN RETURN NEW; END IF;"
+        # Nested, because OLD exists for row triggers only and both sides of an AND may be evaluated.
+        f"IF TG_OP = 'UPDATE' THEN"
+        f" IF OLD.{may_close} IS NULL AND NEW.{may_close} IS NOT NULL"
+        f" AND to_jsonb(NEW) - '{may_close}' = to_jsonb(OLD) - '{may_close}' THEN RETURN NEW; END IF; END IF;"
         if may_close
         else ""
     )
@@ -61,6 +63,11 @@ def append_only(table: str, *, may_close: str = "") -> migrations.RunSQL:
             f" RAISE EXCEPTION '{table} is append-only' USING ERRCODE = 'restrict_violation'; END $$;"
             f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON {table}"
             f" FOR EACH ROW EXECUTE FUNCTION {table}_append_only();"
+            f"CREATE TRIGGER append_only_as_a_whole BEFORE TRUNCATE ON {table}"
+            f" FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only();"
         ),
-        reverse_sql=f"DROP TRIGGER append_only ON {table}; DROP FUNCTION {table}_append_only();",
+        reverse_sql=(
+            f"DROP TRIGGER append_only_as_a_whole ON {table}; DROP TRIGGER append_only ON {table};"
+            f"DROP FUNCTION {table}_append_only();"
+        ),
     )

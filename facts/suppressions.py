@@ -5,24 +5,38 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from django.db.models import Q
+
 from facts.actors import Actor
 from facts.clock import now
-from facts.consolidation import SuppressionRule
-from facts.models import Fact, Suppression
+from facts.consolidation import Claim, SuppressionRule
+from facts.models import Fact, FactRevision, Suppression
 
 
-def suppress(fact: Fact, *, cause: str, actor: Actor, evidence_until: datetime | None) -> Suppression:
-    """Keep this fact's claim and statement from coming back; ``evidence_until=None`` blocks for good."""
-    return Suppression.objects.create(
-        account_id=fact.account_id,
-        subject_id=fact.subject_id,
-        fact_id=fact.id,
-        cause=cause,
-        identity_key=fact.identity_key,
-        value_key=fact.value_key,
-        statement_hash=fact.statement_hash,
-        evidence_until=evidence_until,
-        actor=actor.as_json(),
+def suppress(fact: Fact, *, cause: str, actor: Actor, evidence_until: datetime | None) -> None:
+    """Keep this fact's claim and statement from coming back; ``evidence_until=None`` blocks for good.
+
+    Each claim that the fact ever made is blocked: the one it was stated with, and what decisions made of it since.
+    """
+    claims = (
+        FactRevision.objects.filter(account_id=fact.account_id, fact=fact)
+        .order_by("identity_key", "value_key")
+        .values_list("identity_key", "value_key")
+        .distinct()
+    )
+    Suppression.objects.bulk_create(
+        Suppression(
+            account_id=fact.account_id,
+            subject_id=fact.subject_id,
+            fact_id=fact.id,
+            cause=cause,
+            identity_key=identity_key,
+            value_key=value_key,
+            statement_hash=fact.statement_hash,
+            evidence_until=evidence_until,
+            actor=actor.as_json(),
+        )
+        for identity_key, value_key in claims
     )
 
 
@@ -33,11 +47,12 @@ def lift(account_id: uuid.UUID, *, fact_id: uuid.UUID, causes: tuple[str, ...]) 
     ).update(lifted_at=now())
 
 
-def in_force(account_id: uuid.UUID, subject_id: uuid.UUID) -> list[SuppressionRule]:
-    """Return the rules in force for a subject, in the planner's form."""
-    rows = Suppression.objects.filter(account_id=account_id, subject_id=subject_id, lifted_at__isnull=True).order_by(
-        "id"
-    )
+def in_force(account_id: uuid.UUID, subject_id: uuid.UUID, claim: Claim) -> list[SuppressionRule]:
+    """Return the rules in force for a subject that this claim or its statement meets, in the planner's form."""
+    meets = Q(statement_hash=claim.statement_hash)
+    if claim.identity_key:
+        meets |= Q(identity_key=claim.identity_key, value_key=claim.value_key)
+    rows = Suppression.objects.filter(meets, account_id=account_id, subject_id=subject_id, lifted_at__isnull=True)
     return [
         SuppressionRule(
             id=row.id,

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
+from facts.canonical import has_control_characters
 from facts.errors import DomainError, NotFound
 from facts.ids import new_id
 from facts.models import Account, AccountSecret, Identity, Scope, Subject
@@ -56,10 +57,11 @@ def create_account(*, key: str, name: str, timezone: str = "UTC") -> Account:
 def normalise_path(path: str) -> str:
     """Return a scope path in its one spelling: absolute, no empty parts, no trailing slash but for the root.
 
-    Raises ``DomainError`` (``invalid_scope``) for parts that are blank, ``.`` or ``..``, or for an over-long path.
+    Raises ``DomainError`` (``invalid_scope``) for parts that are blank, ``.``, ``..`` or hold control characters, or
+    for an over-long path.
     """
     parts = [part.strip() for part in path.strip().split("/") if part != ""]
-    if any(part in {"", ".", ".."} or "\x00" in part for part in parts):
+    if any(part in {"", ".", ".."} or has_control_characters(part) for part in parts):
         raise DomainError("A scope path has no empty, '.' or '..' part.", code="invalid_scope", field="scope")
     result = ROOT + "/".join(parts)
     if len(result) > 512:
@@ -105,7 +107,7 @@ def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None) -> 
 
 def ensure_subject(account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = "") -> Subject:
     """Return the subject ``(kind, key)``, creating it on first use; a name fills a blank one and never replaces."""
-    if not key or len(key) > 200:
+    if not key.strip() or len(key) > 200 or has_control_characters(key):
         raise DomainError("A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id")
     subject, created = Subject.objects.get_or_create(
         account_id=account_id, kind=kind, key=key, defaults={"id": new_id(), "name": name[:200]}

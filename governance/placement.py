@@ -16,7 +16,7 @@ from typing import Any
 from facts import conflict_sets, embedding, index, lifecycle, withholding
 from facts.actors import Actor
 from facts.candidates import Candidate
-from facts.canonical import normalise_predicate, normalise_text, statement_hash
+from facts.canonical import normalise_predicate, normalise_text, statement_hash, value_key
 from facts.claims import make_claim
 from facts.clock import now
 from facts.consolidation import Plan, Proposal, Verb, plan
@@ -46,7 +46,7 @@ from facts.vocabulary import (
     SubjectKind,
 )
 from governance import gates
-from governance.models import Gate, GateDecision, Review, ReviewKind
+from governance.models import Gate, GateDecision, Review, ReviewKind, ReviewStatus
 
 #: Below this an extractor is guessing (calibration of the Mako seed: "below 0.5: not stored").
 MINIMUM_CONFIDENCE = 0.5
@@ -91,7 +91,7 @@ class Placement:
 def submit(submission: Submission, *, actor: Actor) -> Placement:
     """Place one candidate. Runs in the caller's account transaction and takes the subject's lock until it ends."""
     event, candidate = submission.event, submission.candidate
-    if candidate.confidence < MINIMUM_CONFIDENCE:
+    if not candidate.confidence >= MINIMUM_CONFIDENCE:
         return Placement(result=Result.REJECTED, reason="low_confidence")
     lock_subject(event.scope_id, submission.subject.id)
     fact = _fact_of(submission)
@@ -109,7 +109,8 @@ def submit(submission: Submission, *, actor: Actor) -> Placement:
         case Verb.DROP:
             return Placement(result=Result.REJECTED, reason=decided.reason)
         case Verb.NOTHING:
-            return Placement(result=Result.DUPLICATE, reason=decided.reason)
+            known = Fact.objects.get(account_id=event.account_id, pk=decided.targets[0])
+            return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=known.id, status=known.status)
         case Verb.REINFORCE | Verb.LINK:
             return _support(decided, submission, actor=actor)
     return _place_new(fact, decided, submission, actor=actor)
@@ -121,13 +122,13 @@ def place_waiting(fact: Fact, *, actor: Actor, action: str, reason: str = "", gr
     fact = (
         Fact.objects.select_for_update().select_related("subject", "scope").get(account_id=fact.account_id, pk=fact.pk)
     )
-    evidence = (
-        Evidence.objects.filter(account_id=fact.account_id, fact=fact).select_related("event").order_by("created_at")
-    ).first()
+    newest = (
+        Event.objects.filter(account_id=fact.account_id, evidence__fact=fact).order_by("-occurred_at", "-id").first()
+    )
     proposal = _proposal(
         fact,
-        event_id=evidence.event_id if evidence else fact.id,
-        said_at=evidence.event.occurred_at if evidence else fact.recorded_from,
+        event_id=newest.id if newest else fact.id,
+        said_at=newest.occurred_at if newest else fact.recorded_from,
         start_stated=not fact.start_assumed,
         end_stated=fact.valid_to is not None,
         marker=fact.came_by_marker,
@@ -135,12 +136,11 @@ def place_waiting(fact: Fact, *, actor: Actor, action: str, reason: str = "", gr
         fact_id=fact.id,
     )
     decided = _plan(fact, proposal, vector=None)
+    common = {"actor": actor, "action": action, "reason": reason, "group": group or new_id()}
     if decided.verb in {Verb.NOTHING, Verb.REINFORCE, Verb.LINK, Verb.DROP}:
-        return _merge_into(fact, decided, actor=actor, action=action, reason=reason, group=group)
+        return _merge_into(fact, decided, said_at=proposal.said_at, **common)
     changes = {"starts_later": False} if fact.starts_later else {}
-    return _carry_out(
-        fact, decided, actor=actor, action=action, reason=reason, group=group or new_id(), changes=changes
-    )
+    return _carry_out(fact, decided, changes=changes, **common)
 
 
 def report_unresolved(event: Event, candidate: Candidate, *, actor: Actor) -> Review:
@@ -188,9 +188,7 @@ def _fact_of(submission: Submission) -> Fact:
         denies=candidate.denies,
         form=candidate.form,
     )
-    starts_at = candidate.valid_from or event.occurred_at
-    ends_at = candidate.valid_to if candidate.valid_to is None or candidate.valid_to >= starts_at else None
-    value = {key: item for key, item in candidate.value.items() if item is not None} if claim.predicate else None
+    starts_at, ends_at = _interval(candidate, event)
     return Fact(
         account_id=event.account_id,
         scope_id=event.scope_id,
@@ -204,7 +202,7 @@ def _fact_of(submission: Submission) -> Fact:
         kind=candidate.kind,
         form=candidate.form,
         predicate=claim.predicate,
-        value=value,
+        value=dict(candidate.value) if claim.predicate else None,
         qualifiers=dict(candidate.qualifiers) if claim.predicate else {},
         identity_key=claim.identity_key,
         value_key=claim.value_key,
@@ -223,6 +221,15 @@ def _fact_of(submission: Submission) -> Fact:
         extractor_model=submission.model,
         prompt_version=submission.prompt_version,
     )
+
+
+def _interval(candidate: Candidate, event: Event) -> tuple[datetime | None, datetime | None]:
+    """Return when a candidate holds: an unstated start is the event's time, and unknown for what was over by then."""
+    start, end = candidate.valid_from, candidate.valid_to
+    if start is None:
+        over_before = end is not None and end <= event.occurred_at
+        return (None if over_before else event.occurred_at), end
+    return start, end if end is None or end >= start else None
 
 
 def _secret(account_id: uuid.UUID) -> bytes:
@@ -258,7 +265,7 @@ def _proposal(
         claim=claim,
         event_id=event_id,
         said_at=said_at,
-        starts_at=fact.valid_from or said_at,
+        starts_at=fact.valid_from if fact.valid_from or end_stated else said_at,
         start_stated=start_stated,
         ends_at=fact.valid_to,
         end_stated=end_stated,
@@ -276,7 +283,7 @@ def _plan(fact: Fact, proposal: Proposal, *, vector: Sequence[float] | None) -> 
         account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, claim=proposal.claim
     )
     known = {
-        "suppressions": in_force(fact.account_id, fact.subject_id),
+        "suppressions": in_force(fact.account_id, fact.subject_id, proposal.claim),
         "separated_from": separations(fact.account_id, proposal.fact_id),
         "now": now(),
     }
@@ -284,7 +291,8 @@ def _plan(fact: Fact, proposal: Proposal, *, vector: Sequence[float] | None) -> 
     if decided.verb is not Verb.CREATE or not proposal.claim.is_state or vector is None:
         return decided
     near = near_facts(account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, vector=vector)
-    return plan(proposal, facts=[*facts, *near], open_sets=open_sets, near=[item.id for item in near], **known)
+    everything = {item.id: item for item in (*facts, *near)}
+    return plan(proposal, facts=[*everything.values()], open_sets=open_sets, near=[item.id for item in near], **known)
 
 
 def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
@@ -302,21 +310,44 @@ def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placemen
         },
     )
     if created and decided.verb is Verb.REINFORCE:
-        said_at = submission.event.occurred_at
-        changes: dict[str, Any] = {"corroboration": fact.corroboration + 1}
-        if fact.last_reinforced_at is None or said_at > fact.last_reinforced_at:
-            changes["last_reinforced_at"] = max(said_at, fact.valid_from or said_at)
-        fact = lifecycle.amend(
-            fact.id,
-            account_id=account_id,
-            actor=actor,
-            action="fact.reinforced",
-            changes=changes,
-            reason=decided.reason,
-        )
+        fact = _reinforce(fact, submission.event.occurred_at, actor=actor, reason=decided.reason)
+        fact = _accept_if_supported(fact, actor=actor)
     elif created:
         withholding.refresh(account_id, [fact.id])
     return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=fact.id, status=fact.status)
+
+
+def _reinforce(fact: Fact, said_at: datetime, *, actor: Actor, reason: str, group: uuid.UUID | None = None) -> Fact:
+    """Count the human sources of a fact anew, and move its last confirmation forward, never back."""
+    sources = Evidence.objects.filter(account_id=fact.account_id, fact=fact, human=True)
+    # An edited message is a new event of the same source.
+    changes: dict[str, Any] = {"corroboration": sources.values("event__source_key").distinct().count()}
+    if fact.last_reinforced_at is None or said_at > fact.last_reinforced_at:
+        changes["last_reinforced_at"] = max(said_at, fact.valid_from or said_at)
+    return lifecycle.amend(
+        fact.id,
+        account_id=fact.account_id,
+        actor=actor,
+        action="fact.reinforced",
+        changes=changes,
+        reason=reason,
+        group=group,
+    )
+
+
+def _accept_if_supported(fact: Fact, *, actor: Actor) -> Fact:
+    """Place a fact that waited for more sources, once its rule's minimum is reached; nobody is asked any more."""
+    waiting = Review.objects.filter(
+        account_id=fact.account_id, fact=fact, kind=ReviewKind.NEW_FACT, status=ReviewStatus.PENDING
+    )
+    if fact.status not in {Status.PROVISIONAL, Status.HELD} or not waiting.exists():
+        return fact
+    verdict = _judge(fact)
+    if not verdict.accepted:
+        return fact
+    _record_verdict(fact, verdict, actor=actor)
+    waiting.update(status=ReviewStatus.WITHDRAWN, decided_by=actor.as_json(), decided_at=now())
+    return place_waiting(fact, actor=actor, action="gate.accepted", reason="corroborated")
 
 
 def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
@@ -366,6 +397,12 @@ def _write_vector(fact: Fact, vector: Sequence[float] | None) -> None:
 
 def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:
     """Ask both gates about a written fact and keep both answers."""
+    verdict = _judge(fact)
+    _record_verdict(fact, verdict, actor=actor)
+    return verdict
+
+
+def _judge(fact: Fact) -> gates.Verdict:
     question = gates.Question(
         level=fact.level,
         sensitivity=fact.sensitivity,
@@ -383,14 +420,16 @@ def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:
         sensitivity=fact.sensitivity,
         subject_kind=fact.subject.kind,
     )
-    verdict = gates.judge(question, cell)
+    return gates.judge(question, cell)
+
+
+def _record_verdict(fact: Fact, verdict: gates.Verdict, *, actor: Actor) -> None:
     record_gates(
         fact,
         outcomes={Gate.A: (verdict.gate_a, verdict.reasons_a), Gate.B: (verdict.gate_b, verdict.reasons_b)},
-        cell=cell.as_json(),
+        cell=verdict.cell.as_json(),
         actor=actor,
     )
-    return verdict
 
 
 def record_gates(
@@ -444,22 +483,27 @@ def _wait(fact: Fact, verdict: gates.Verdict, *, actor: Actor, group: uuid.UUID)
     return fact
 
 
-def _merge_into(fact: Fact, decided: Plan, *, actor: Actor, action: str, reason: str, group: uuid.UUID | None) -> Fact:
-    """A waiting fact that says nothing new gives its evidence to the one that says it already."""
-    for target_id in decided.targets:
-        taken = Evidence.objects.filter(account_id=fact.account_id, fact_id=target_id).values("event_id")
-        Evidence.objects.filter(account_id=fact.account_id, fact=fact).exclude(event_id__in=taken).update(
-            fact_id=target_id
-        )
+def _merge_into(
+    fact: Fact, decided: Plan, *, said_at: datetime, actor: Actor, action: str, reason: str, group: uuid.UUID
+) -> Fact:
+    """Let a waiting fact that says nothing new give its evidence to the one that says it already."""
+    common = {"account_id": fact.account_id, "actor": actor, "action": action, "group": group}
+    if decided.verb is Verb.DROP:
+        return lifecycle.transition(fact.id, to=Status.REJECTED, reason=decided.reason, **common)
+    target = Fact.objects.get(account_id=fact.account_id, pk=decided.targets[0])
+    taken = Evidence.objects.filter(account_id=fact.account_id, fact=target).values("event_id")
+    moved = Evidence.objects.filter(account_id=fact.account_id, fact=fact).exclude(event_id__in=taken)
+    if moved.update(fact=target) and decided.verb is Verb.REINFORCE:
+        _reinforce(target, said_at, actor=actor, reason=decided.reason, group=group)
+    else:
+        withholding.refresh(fact.account_id, [target.id])
+    _supersedes(target, fact.id)
     return lifecycle.transition(
         fact.id,
-        account_id=fact.account_id,
-        to=Status.REJECTED if decided.verb is Verb.DROP else Status.SUPERSEDED,
-        actor=actor,
-        action=action,
+        to=Status.SUPERSEDED,
         reason=reason or decided.reason,
-        changes={"valid_to": fact.valid_from} if decided.verb is not Verb.DROP else {},
-        group=group,
+        changes={"valid_to": fact.valid_from} if fact.valid_from else {},
+        **common,
     )
 
 
@@ -475,74 +519,74 @@ def _carry_out(
 ) -> Fact:
     """Do what the plan says with an accepted fact, from whatever waiting status it has."""
     common = {"account_id": fact.account_id, "actor": actor, "reason": reason, "group": group}
-    changes = changes or {}
+    changes = {**(changes or {}), **_completed_value(fact, decided)}
+    for ended in decided.ended:
+        lifecycle.transition(ended, to=Status.EXPIRED, action="fact.ended", **common)
     match decided.verb:
         case Verb.CREATE:
             fact = lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
             _mark_possible(fact, decided.possible, actor=actor, group=group)
         case Verb.SUPERSEDE:
-            fact = _supersede(fact, decided, action=action, changes=changes, common=common)
+            for old in decided.targets:
+                ends = {"valid_to": fact.valid_from, **({"valid_from": None} if old in decided.clears_start else {})}
+                lifecycle.transition(old, to=Status.SUPERSEDED, action="fact.superseded", changes=ends, **common)
+                _supersedes(fact, old)
+            lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
         case Verb.SCHEDULE:
-            later = {**changes, "starts_later": True}
-            fact = lifecycle.transition(fact.id, to=Status.HELD, action=action, changes=later, **common)
+            # What is left unsaid is carried over at the swap, from what holds then.
+            _stay_or_become(fact, Status.HELD, {"starts_later": True}, action=action, common=common)
         case Verb.PLACE_IN_HISTORY:
-            fact = _place_in_history(fact, decided, action=action, common=common)
+            for earlier in decided.truncates:
+                lifecycle.amend(earlier, action="fact.truncated", changes={"valid_to": fact.valid_from}, **common)
+            over = {**changes, "valid_to": decided.ends_at}
+            lifecycle.transition(fact.id, to=Status.SUPERSEDED, action=action, changes=over, **common)
+            for newer in Fact.objects.filter(account_id=fact.account_id, pk__in=decided.targets):
+                _supersedes(newer, fact.id)
         case Verb.OPEN_CONFLICT:
+            if changes:
+                lifecycle.amend(fact.id, action=action, changes=changes, **common)
             _open_conflict(fact, decided, actor=actor, group=group)
         case Verb.JOIN_CONFLICT:
-            conflict = ConflictSet.objects.get(account_id=fact.account_id, pk=decided.set_id)
-            conflict_sets.join(conflict, fact_id=fact.id, withheld=True, actor=actor, group=group)
+            if changes:
+                lifecycle.amend(fact.id, action=action, changes=changes, **common)
+            conflict_sets.join(
+                ConflictSet.objects.get(account_id=fact.account_id, pk=decided.set_id),
+                fact_id=fact.id,
+                withheld=decided.hides_candidate,
+                kind=decided.kind,
+                also_withheld=decided.withheld,
+                actor=actor,
+                group=group,
+            )
     fact.refresh_from_db()
     return fact
 
 
-def _supersede(fact: Fact, decided: Plan, *, action: str, changes: dict[str, Any], common: dict[str, Any]) -> Fact:
-    old = Fact.objects.get(account_id=fact.account_id, pk=decided.targets[0])
-    ends = {"valid_to": fact.valid_from}
-    if decided.clears_start:
-        ends["valid_from"] = None
-    lifecycle.transition(old.id, to=Status.SUPERSEDED, action="fact.superseded", changes=ends, **common)
-    if decided.value is not None and decided.value != fact.value:
-        _carry_value_over(fact, decided.value)
-    fact = lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
-    _supersedes(fact, old.id)
-    return fact
+def _stay_or_become(fact: Fact, to: str, changes: dict[str, Any], *, action: str, common: dict[str, Any]) -> None:
+    if fact.status == to:
+        lifecycle.amend(fact.id, action=action, changes=changes, **common)
+    else:
+        lifecycle.transition(fact.id, to=to, action=action, changes=changes, **common)
 
 
-def _carry_value_over(fact: Fact, value: Any) -> None:
-    """Complete a new fact's value with what the update left unsaid, before it is first current."""
-    claim = make_claim(
-        statement_hash=fact.statement_hash,
-        predicate=fact.predicate,
-        value=value,
-        qualifiers=fact.qualifiers,
-        denies=fact.denies,
-        form=fact.form,
-    )
-    Fact.objects.filter(account_id=fact.account_id, pk=fact.pk).update(value=dict(value), value_key=claim.value_key)
+def _completed_value(fact: Fact, decided: Plan) -> dict[str, Any]:
+    """Return the change of value that makes a fact whole: what an update left unsaid, without the keys it removes."""
+    if fact.value is None or decided.verb not in {Verb.CREATE, Verb.SUPERSEDE, Verb.PLACE_IN_HISTORY}:
+        return {}
+    stated = fact.value if decided.value is None else decided.value
+    value = {key: item for key, item in stated.items() if item is not None}
+    return {} if value == fact.value else {"value": value, "value_key": value_key(value, denies=fact.denies)}
 
 
 def _supersedes(newer: Fact, older_id: uuid.UUID) -> None:
     Relation.objects.get_or_create(
-        account_id=newer.account_id, source=newer, target_id=older_id, kind=RelationKind.SUPERSEDES
+        account_id=newer.account_id, source_id=newer.id, target_id=older_id, kind=RelationKind.SUPERSEDES
     )
-
-
-def _place_in_history(fact: Fact, decided: Plan, *, action: str, common: dict[str, Any]) -> Fact:
-    for earlier in decided.truncates:
-        lifecycle.amend(earlier, action="fact.truncated", changes={"valid_to": fact.valid_from}, **common)
-    fact = lifecycle.transition(
-        fact.id, to=Status.SUPERSEDED, action=action, changes={"valid_to": decided.ends_at}, **common
-    )
-    for target in decided.targets:
-        newer = Fact.objects.get(account_id=fact.account_id, pk=target)
-        _supersedes(newer, fact.id)
-    return fact
 
 
 def _open_conflict(fact: Fact, decided: Plan, *, actor: Actor, group: uuid.UUID) -> None:
-    members = [(fact.id, decided.hides_candidate)]
-    members += [(target, target in decided.withheld) for target in decided.targets]
+    members = [(target, target in decided.withheld) for target in decided.targets]
+    members.append((fact.id, decided.hides_candidate))
     conflict_sets.open_set(
         account_id=fact.account_id,
         scope_id=fact.scope_id,
@@ -565,7 +609,7 @@ def _mark_possible(fact: Fact, possible: Sequence[uuid.UUID], *, actor: Actor, g
         scope_id=fact.scope_id,
         subject_id=fact.subject_id,
         kind=ConflictKind.POSSIBLE,
-        members=[(fact.id, False), *((other, False) for other in possible)],
+        members=[*((other, False) for other in possible), (fact.id, False)],
         reason="near_match",
         actor=actor,
         group=group,

@@ -227,6 +227,8 @@ class Migration(migrations.Migration):
                 ('level', models.CharField(max_length=8)),
                 ('sensitivity', models.CharField(max_length=16)),
                 ('form', models.CharField(max_length=8)),
+                ('value', models.JSONField(null=True)),
+                ('value_key', models.CharField(blank=True, max_length=64)),
                 ('qualifiers', models.JSONField(default=dict)),
                 ('identity_key', models.CharField(blank=True, max_length=64)),
                 ('confidence', models.FloatField()),

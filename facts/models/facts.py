@@ -138,6 +138,8 @@ class FactRevision(Owned):
     level = models.CharField(max_length=8)
     sensitivity = models.CharField(max_length=16)
     form = models.CharField(max_length=8)
+    value = models.JSONField(null=True)
+    value_key = models.CharField(max_length=64, blank=True)
     qualifiers = models.JSONField(default=dict)
     identity_key = models.CharField(max_length=64, blank=True)
     confidence = models.FloatField()
