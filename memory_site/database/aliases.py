@@ -43,9 +43,11 @@ def build(*, owner_url: str, app_url: str, test_name: str, pool: bool) -> dict[s
         role = None if app_url else APP_ROLE
     lasting = {"CONN_HEALTH_CHECKS": True, "CONN_MAX_AGE": 0 if pool else CONNECTION_AGE}
     owner_options = owner.pop("OPTIONS", {})
-    options = {**default.pop("OPTIONS", {}), "options": SESSION}
-    if role:
-        options["assume_role"] = role
+    # Not Django's `assume_role`: it waits for a connection of the pool while it makes one. A role set at the start
+    # of the session is also what `RESET ROLE` returns to.
+    options = default.pop("OPTIONS", {})
+    session = [options.get("options", ""), SESSION, f"-c role={role}" if role else ""]
+    options = {**options, "options": " ".join(filter(None, session))}
     if pool:
         options["pool"] = dict(POOL)
     # Django would make every alias wait for `default`, which here mirrors the one that waits.

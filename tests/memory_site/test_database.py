@@ -50,8 +50,7 @@ def test_with_one_url_the_owner_assumes_the_restricted_role() -> None:
     made = build(owner_url="postgresql://own%40er:s%2Fecret@db.example:5433/memory?sslmode=require")
     assert made["default"]["OPTIONS"] == {
         "sslmode": "require",
-        "options": "-c jit=off -c max_parallel_workers_per_gather=0",
-        "assume_role": "memory_app",
+        "options": "-c jit=off -c max_parallel_workers_per_gather=0 -c role=memory_app",
     }
     assert made["owner"]["OPTIONS"] == {"sslmode": "require"}
     for alias in made.values():
@@ -62,7 +61,7 @@ def test_with_one_url_the_owner_assumes_the_restricted_role() -> None:
 def test_with_two_urls_the_restricted_role_logs_in() -> None:
     made = build(owner_url="postgresql://owner@db/memory", app_url="postgresql://memory_app@db/memory")
     assert made["default"]["USER"] == "memory_app"
-    assert "assume_role" not in made["default"]["OPTIONS"]
+    assert "role" not in made["default"]["OPTIONS"]["options"]
 
 
 def test_only_a_pool_keeps_no_lasting_connections() -> None:
