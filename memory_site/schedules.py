@@ -23,6 +23,10 @@ class Entry:
 
 TABLE: tuple[Entry, ...] = (
     Entry("heartbeat", "memory_site.queue.show_life", minutes=1),
+    Entry("requeue waiting jobs", "ingest.tasks.requeue_waiting", minutes=1),
+    Entry("start due facts", "governance.tasks.start_due_facts", minutes=5),
+    Entry("refresh common lexemes", "retrieval.common_lexemes.refresh_all", cron="10 * * * *"),
+    Entry("make trace partitions", "retrieval.partitions.ensure_trace_partitions", cron="20 2 * * *"),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
 )
 
