@@ -13,75 +13,12 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from ingest.extraction.calendar_spans import day_span, month_span, nearest, quarter_of, quarter_span, shifted
+from ingest.extraction.date_words import MONTHS, NUMBERS, UNITS, WEEKDAYS
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan janvier janv",
-            "february feb février fevrier févr",
-            "march mar mars",
-            "april apr avril avr",
-            "may mai",
-            "june jun juin",
-            "july jul juillet juil",
-            "august aug août aout",
-            "september sep sept septembre",
-            "october oct octobre",
-            "november nov novembre",
-            "december dec décembre decembre déc",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_WEEKDAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon lundi",
-            "tuesday tue tues mardi",
-            "wednesday wed mercredi",
-            "thursday thu thurs jeudi",
-            "friday fri vendredi",
-            "saturday sat samedi",
-            "sunday sun dimanche",
-        )
-    )
-    for name in names.split()
-}
-_NUMBERS = {
-    word: number
-    for number, words in enumerate(
-        (
-            "a an one un une",
-            "two deux",
-            "three trois",
-            "four quatre",
-            "five cinq",
-            "six",
-            "seven sept",
-            "eight huit",
-            "nine neuf",
-            "ten dix",
-            "eleven onze",
-            "twelve douze",
-        ),
-        start=1,
-    )
-    for word in words.split()
-}
-_UNITS = {
-    "day": "day", "days": "day", "jour": "day", "jours": "day", "week": "week", "weeks": "week", "semaine": "week",
-    "semaines": "week", "month": "month", "months": "month", "mois": "month", "year": "year", "years": "year",
-    "an": "year", "ans": "year", "année": "year", "années": "year",
-}  # fmt: skip
-_SHORT = {"mon", "tue", "wed", "thu", "fri", "sat", "sun", "mar", "may", "dec", "sep", "jan", "jun", "jul"}
-
-_MONTH = "|".join(sorted((name for name in _MONTHS if name not in {"mai", "mar"}), key=len, reverse=True)) + "|mai"
-_WEEKDAY = "|".join(sorted((n for n in _WEEKDAYS if n not in {"mon", "sun", "sat", "wed"}), key=len, reverse=True))
-_COUNT = r"\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_MONTH = "|".join(sorted((name for name in MONTHS if name not in {"mai", "mar"}), key=len, reverse=True)) + "|mai"
+_WEEKDAY = "|".join(sorted((n for n in WEEKDAYS if n not in {"mon", "sun", "sat", "wed"}), key=len, reverse=True))
+_COUNT = r"\d{1,3}|" + "|".join(sorted(NUMBERS, key=len, reverse=True))
+_UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 _ROLE = (
     r"(?:\b(?P<role>since|until|till|through|from|starting|starting on|starting from|as of|effective|by"
@@ -222,19 +159,19 @@ def _span(match: re.Match[str], today: date, *, past: bool, bare: bool) -> tuple
         return (*day_span(date.fromisoformat(group["iso"])), False)
     for number in "12":
         if group[f"day{number}"]:
-            month, day = _MONTHS[group[f"month{number}"].lower()], int(group[f"day{number}"])
+            month, day = MONTHS[group[f"month{number}"].lower()], int(group[f"day{number}"])
             year = group[f"year{number}"]
             chosen = date(int(year), month, day) if year else nearest(today, month, day, past=past)
             return (*day_span(chosen), False)
     if group["month3"]:
-        return (*month_span(int(group["year3"]), _MONTHS[group["month3"].lower()]), False)
+        return (*month_span(int(group["year3"]), MONTHS[group["month3"].lower()]), False)
     if group["near"]:
         return (*day_span(today + timedelta(days=_near(group["near"].lower()))), True)
     for number, sign in (("1", 1), ("2", 1), ("3", -1), ("4", -1)):
         if group[f"count{number}"]:
             count = group[f"count{number}"].lower()
-            amount = int(count) if count.isdigit() else _NUMBERS[count]
-            return (*shifted(today, sign * amount, _UNITS[group[f"unit{number}"].lower()]), True)
+            amount = int(count) if count.isdigit() else NUMBERS[count]
+            return (*shifted(today, sign * amount, UNITS[group[f"unit{number}"].lower()]), True)
     if group["which"]:
         return _named(today, " ".join(group["which"].lower().split()), group["what"].lower())
     if group["whatfr"]:
@@ -247,7 +184,7 @@ def _span(match: re.Match[str], today: date, *, past: bool, bare: bool) -> tuple
     if group["quarter"]:
         return quarter_span(today, int(group["quarter"][1]), group["yearq"])
     if group["weekday"]:
-        ahead = (_WEEKDAYS[group["weekday"].lower()] - today.weekday()) % 7
+        ahead = (WEEKDAYS[group["weekday"].lower()] - today.weekday()) % 7
         return (*day_span(today + timedelta(days=ahead - 7 if past and ahead else ahead)), True)
     if group["month4"]:
         return _bare_month(group["month4"], today, past=past, bare=bare)
@@ -258,7 +195,7 @@ def _bare_month(word: str, today: date, *, past: bool, bare: bool) -> tuple[date
     """A month without a day counts only behind a word like "since" or "in": "May" and "mars" are also other words."""
     if bare:
         return None
-    month = _MONTHS[word.lower()]
+    month = MONTHS[word.lower()]
     year = today.year
     if past and month > today.month:
         year -= 1
@@ -279,15 +216,15 @@ def _near(word: str) -> int:
 
 def _named(today: date, which: str, what: str) -> tuple[date, date, bool]:
     """ "next week", "last Friday", "end of the month" and the like."""
-    if what in _WEEKDAYS:
-        ahead = (_WEEKDAYS[what] - today.weekday()) % 7
+    if what in WEEKDAYS:
+        ahead = (WEEKDAYS[what] - today.weekday()) % 7
         if which == "last":
             ahead = ahead - 7
         elif which == "next":
             ahead = ahead or 7
         return (*day_span(today + timedelta(days=ahead)), True)
-    if what in _MONTHS:
-        month = _MONTHS[what]
+    if what in MONTHS:
+        month = MONTHS[what]
         year = today.year + (which == "next" and month <= today.month) - (which == "last" and month >= today.month)
         return (*month_span(year, month), True)
     step = 1 if which.endswith("next") else -1 if which == "last" else 0

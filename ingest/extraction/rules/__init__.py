@@ -18,8 +18,9 @@ from ingest.extraction.rules import (
     english_life,
     english_outlook,
     english_practice,
-    english_progress,
+    english_promises,
     english_skills,
+    english_status,
     english_tastes,
     english_ties,
     english_topics,
@@ -27,8 +28,9 @@ from ingest.extraction.rules import (
     french_life,
     french_outlook,
     french_practice,
-    french_progress,
+    french_promises,
     french_skills,
+    french_status,
     french_tastes,
     french_ties,
     french_topics,
@@ -63,12 +65,12 @@ _SIGNALS: dict[str, tuple[Signal, ...]] = {
     + flow.BLOCKERS
     + outlook.MOODS
     + outlook.RISKS
-    + progress.COMMITMENTS
-    + progress.DEADLINES
-    + progress.STATUSES
-    for language, flow, outlook, progress in (
-        ("en", english_flow, english_outlook, english_progress),
-        ("fr", french_flow, french_outlook, french_progress),
+    + promises.COMMITMENTS
+    + promises.DEADLINES
+    + status.STATUSES
+    for language, flow, outlook, promises, status in (
+        ("en", english_flow, english_outlook, english_promises, english_status),
+        ("fr", french_flow, french_outlook, french_promises, french_status),
     )
 }
 
@@ -122,7 +124,7 @@ def _read_sentence(
             told = {candidate.category for candidate in found} & _ONCE
             if draft.category not in told:
                 found.append(assemble(draft, clause, about=about))
-    if sentence.link and not any(candidate.category == Category.REFERENCE for candidate in found):
+    if sentence.link and not found:
         pointed = reference(sentence, item=item)
         if pointed is not None:
             found.append(pointed)

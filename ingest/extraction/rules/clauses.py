@@ -23,7 +23,7 @@ _DATEISH = (
 )
 _LEAD_IN = re.compile(
     r"(?:(?:hi|hey|hello|hiya|yo|good (?:morning|afternoon|evening)|morning|well|so(?=,|\s+(?:i|we|the"
-    r"|my|it|our|i'm|we're)\b)|oh|ah|btw|by the way|fyi|just fyi|quick (?:update|note|heads up)"
+    r"|my|it|our|i'm|we're)\b)|oh|ah|btw|by the way|fyi|just fyi|quick (?:update|note|heads up)(?: that)?"
     r"|heads up|note|also|and|but|or|ok|okay|yes|yep|yeah|no(?! longer| more| one| blocker)|nope|nah"
     r"|sorry|thanks|thank you|thx|please note(?: that)?|for the record"
     r"|just so you know|for context|for your information|for future reference|remember(?: that)?"
@@ -55,7 +55,8 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _ADDRESSED = re.compile(
-    r"(?!(?:Blockers?|Deadline|Risks?|Progress|Mood|ETA|Hand-?off|Due|Done|Bloquant|Échéance|Avancement|Statut)\b)(?:[A-ZÉÈÀ][\w'-]{1,20}|@[\w.-]{1,40})\s*[,:]\s+(?=\S)"
+    r"(?!(?:Blockers?|Deadline|Risks?|Progress|Mood|ETA|Hand-?off|Due|Done|Bloquant|Échéance|Avancement"
+    r"|Statut)\b)(?:[A-ZÉÈÀ][\w'-]{1,20}|@[\w.-]{1,40})\s*[,:]\s+(?=\S)"
 )
 
 _SUBJECT = (
@@ -66,8 +67,8 @@ _SUBJECT = (
 )
 _SPLIT = re.compile(
     rf"\s*,\s+(?:and |et )?(?={_SUBJECT}(?:\b|(?<=')))"
-    r"|\s+(?:and|but|so|although|though|while|whereas|et|mais|donc|tandis que"
-    rf"|alors que)\s+(?={_SUBJECT}(?:\b|(?<=')))"
+    rf"|\s+(?:and|but|so|although|though|while|whereas|et|mais|donc|tandis que|alors que)\s+"
+    rf"(?={_SUBJECT}(?:\b|(?<='))|(?-i:[A-Z])\w+ (?:is|takes|will|has|prend|reprend|va|est)\b)"
     r"|\s*,?\s+(?:but|mais)\s+|\s+\(|\)\s+|\s*,\s*(?:and|et)\s+(?=[A-ZÉ]\w+ (?:is|will|has|takes|est|va|a|prend)\b)",
     re.IGNORECASE,
 )

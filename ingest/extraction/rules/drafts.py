@@ -24,7 +24,8 @@ NP = r"[^,.;:!?()\n]{1,60}?"
 #: One person's name.
 NAME = r"[A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}(?: [A-ZÉÈÀÂÎÔÇ][\w'’-]{1,20}){0,2}"
 _STOPS = (
-    r"(?:\d+|an?|one|two|three|four|five|six|several|a few|a couple of) (?:day|week|month|year)s?|il y a|earlier|recently|récemment"
+    r"(?:\d+|an?|one|two|three|four|five|six|several|a few|a couple of) (?:day|week|month|year)s?"
+    r"|il y a|earlier|recently|récemment"
     r"|cette (?:semaine|année)|ce mois|ago|back in|"
     r"and|but|because|just|as an?|as the|comme|since|so|with|when|while|instead|now|any ?more"
     r"|these days|nowadays|until|till|as of|from|at the moment|starting|though|too|as well|right now"

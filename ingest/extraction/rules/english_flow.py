@@ -99,7 +99,7 @@ HANDOFFS: tuple[Signal, ...] = (
         r"|passing the baton|passed the baton|hand ?over (?:notes?|doc|is done|complete)"
         r"|hand-?off (?:notes?|doc|is done|complete|to)|all yours|it's yours now|you're up next)\b",
         confidence=STRONG,
-        unless=r"\bcan (?:you|anyone|someone)\b|\b(?:i'll|will|going to|get|send|bring)\b.*\bover to you",
+        unless=r"\bcan (?:you|anyone|someone)\b|\b(?:i'll|will|going to|get|send|have|bring)\b.*\bover to you",
     ),
     signal(
         Category.HANDOFF,
@@ -119,6 +119,12 @@ HANDOFFS: tuple[Signal, ...] = (
         r"|main contact|contact (?:person )?(?:from|going)|account manager)\b|\b(?:picking"
         r"|picked) up where\b|\breplac(?:es|ing) me\b",
     ),
+    signal(
+        Category.HANDOFF,
+        r"\b(?:please )?(?:direct|send|route|address|forward|raise) (?:all|any"
+        r"|your) .{2,60}? to (?-i:[A-Z])\w+.{0,20}(?:going forward|from now on|instead|while i|until"
+        r"|starting|from)\b",
+    ),
 )
 
 BLOCKERS: tuple[Signal, ...] = (
@@ -137,7 +143,8 @@ BLOCKERS: tuple[Signal, ...] = (
         unless=r"\b(?:no longer|not|isn't|aren't|wasn't|un|never|was|were|been|got un|get un)[ -]?(?:blocked|stuck"
         r"|held up|stalled)\b|\bif\b|\b(?:people|everyone|you|students?|he|she"
         r"|countless \w+)\b.{0,20}\b(?:stuck|blocked)\b|\bblocked (?:my|his|her|the|off|out)\b|\b(?:i|he"
-        r"|she|they|we) blocked\b|\bwithout (?:being|getting)\b",
+        r"|she|they|we) blocked\b|\bwithout (?:being|getting)\b"
+        r"|\bstuck (?:with me|around|together|in my (?:head|mind))\b|\bstuck to (?:the|my|our) (?:plan|budget)\b",
     ),
     signal(
         Category.BLOCKER,
@@ -170,7 +177,8 @@ BLOCKERS: tuple[Signal, ...] = (
         r"|dependent|awaiting|pending)\b ?(?:on|for|to (?:get|receive|hear))?\b.{2,}",
         unless=r"\b(?:no longer|not) waiting\b|\bwaiting (?:for (?:the (?:bus|train|weekend|summer)|lunch"
         r"|my coffee|coffee|dinner|you (?:at|in|outside)|this (?:moment|day))|in line|to see you)\b"
-        r"|\bcan't wait\b|\bis pending\b(?! (?:approval|review|on))",
+        r"|\bcan't wait\b|\bis pending\b(?! (?:approval|review|on))"
+        r"|\bwaiting for (?:this|that|it)\b",
     ),
     signal(
         Category.BLOCKER,
@@ -199,4 +207,5 @@ BLOCKERS: tuple[Signal, ...] = (
         r"\bnothing (?:moves|works|can (?:move|happen|start)) until\b|\b(?:prevents?|preventing|stops?"
         r"|stopping|keeps?|keeping) (?:us|me|the team) from\b",
     ),
+    signal(Category.BLOCKER, r"\b(?:hit(?:ting)? a (?:brick )?wall|at a dead end|hit a dead end|roadblock)\b"),
 )

@@ -115,7 +115,7 @@ def _salary(match: re.Match[str], clause: Clause) -> Draft | None:
 RULES: tuple[Rule, ...] = (
     rule(
         rf"(?:i|we) {_ADV}{_NOT}{_ADV}(?:used to )?(?:live|reside"
-        rf"|stay permanently) in (?P<place>{NP}){END_FOR}",
+        rf"|stay permanently) (?:in|near|just outside|outside) (?P<place>{NP}){END_FOR}",
         _home,
     ),
     rule(

@@ -60,7 +60,10 @@ MOODS: tuple[Signal, ...] = (
         unless=r"\b(?:not|never) (?:\w+ )?(?:mad|angry|upset)\b|\bhappy (?:to|birthday|new year)\b"
         r"|\bstruggling to\b|\bexcited to (?:meet|hear)\b|\b(?:tired|bored) of (?:eating|pizza)"
         r"|\bdown (?:for|to|with)\b|\b(?:sad|sorry) to hear\b|\bmad at me\b|\bif you're happy\b"
-        r"|\bhappy with (?:that|either|whatever|the plan)\b|\bgrateful (?:if|for (?:any|your))",
+        r"|\bhappy with (?:that|either|whatever|the plan)\b|\bgrateful (?:if|for (?:any|your))"
+        r"|\b(?:happy|excited|thrilled|proud|stoked|glad|pumped|delighted) (?:for|of) (?:you|him|her"
+        r"|them)\b|\byou(?:'re| are)? (?:\w+ )?feel|\bhear (?:that )?you"
+        r"|\b(?:someone|somebody|they|people|he|she) (?:is|are|was|were|feels?)\b",
     ),
     signal(
         Category.MOOD_SIGNAL,
@@ -97,7 +100,8 @@ MOODS: tuple[Signal, ...] = (
         r"\b(?:so|really|super|very) (?P<what>excited|frustrated|proud|happy|stoked|pumped|stressed|tired"
         r"|disappointed) (?:about|with|of|by|for|that|right now|today)\b",
         confidence=STRONG,
-        unless=r"\b(?:you|he|she|they|are|is)\b.{0,10}\b(?:excited|frustrated|happy)",
+        unless=r"\b(?:you|he|she|they|are|is)\b.{0,10}\b(?:excited|frustrated|happy)"
+        r"|\b(?:happy|excited|thrilled|proud|stoked|glad|pumped|delighted) (?:for|of) (?:you|him|her|them)\b",
     ),
     signal(
         Category.MOOD_SIGNAL,
@@ -121,7 +125,29 @@ MOODS: tuple[Signal, ...] = (
         r"|^loving (?:the|this|it|every)\b|\bi (?:really |just |absolutely )?hate (?:this|these|having to"
         r"|when|how)\b",
         confidence=STRONG,
-        unless=r"\b(?:weekend|summer|lunch|see you|meet you)\b",
+        unless=r"\b(?:weekend|summer|lunch|see you|meet you)\b"
+        r"|\bwait to (?:hear|see|read|try|meet|check|show)\b",
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"(?:^|\b(?:i feel|i'm feeling|i am feeling|we feel|we're feeling) )(?:(?<=^)feeling )?(?:really "
+        r"|so |pretty |very |quite |super )*(?P<what>great|fantastic|amazing|terrible|awful|low|hopeful"
+        r"|confident|uneasy|lost|useless|appreciated|guilty|defeated|on top of the world)\b(?= about| today"
+        r"| this| right now|[.!,]|$)",
+        confidence=STRONG,
+        unless=r"^(?:great|amazing|fantastic|awful|terrible|low|lost|confident)\b",
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"^feeling (?:really |so |pretty |very |quite |super )*(?P<what>great|good|fantastic|amazing"
+        r"|terrible|awful|low|hopeful|confident|uneasy|lost|defeated)\b",
+        confidence=STRONG,
+    ),
+    signal(
+        Category.MOOD_SIGNAL,
+        r"\b(?:drives?|driving|drove) (?:me|us) (?:crazy|nuts|insane|mad|up the wall)\b|\b(?:getting"
+        r"|gets) on my nerves\b|\bsucks the (?:life|energy)\b",
+        confidence=STRONG,
     ),
 )
 
@@ -146,20 +172,25 @@ RISKS: tuple[Signal, ...] = (
     ),
     signal(
         Category.RISK_SIGNAL,
-        r"\b(?:might|may|could|will|won't|wont|'ll|probably|going to|gonna|likely (?:to|won't)|not going to"
-        r"|unlikely to|afraid (?:we|i)|doubt (?:we|i)|don't think (?:we|i)|not sure (?:we"
-        r"|i))\b.{0,30}\b(?:miss (?:the|our|this|that|\w+day|it|another)|be (?:late|delayed|ready in time)"
-        r"|slip|delay|make it (?:in time|by|on time|for)|make (?:the|our|that|\w+day's|this|the \w+"
-        r"|our \w+) (?:deadline|date|launch|cut-?off|milestone|release)|make (?:friday|monday|thursday"
-        r"|tuesday|wednesday)|hit (?:the|our) (?:deadline|date|target|milestone)|meet (?:the"
-        r"|our) (?:deadline|date|target)|lose (?:the|this|them|that) (?:client|customer|account|deal)?"
-        r"|run out of (?:time|budget|money|capacity)|fall (?:through|behind)|be done in time"
-        r"|finish (?:in time|on time|by))",
+        r"\b(?:might|may|could|will|'ll|probably|going to|gonna|likely to|afraid (?:we|i)|worried (?:we|i)"
+        r"|chance (?:that )?we)\b.{0,30}\b"
+        r"(?:miss (?:the|our|this|that|\w+day|another)|be (?:late|delayed|overdue)|slip|lose (?:the|this"
+        r"|that) (?:client|customer|account|deal)|lose them"
+        r"|run out of (?:time|budget|money|capacity|runway)|fall (?:through|behind))\b",
         modal=True,
-        unless=r"\bwon't miss\b|\bwill (?:make|hit|meet)\b|\b(?:will|'ll|going to) finish\b(?!.*\b(?:not"
-        r"|don't think|doubt)\b)|\bmiss (?:you|him|her|them|lunch|the bus|the show)\b|\b(?:i'll|will|can"
-        r"|could|might|may) make (?:it|the) (?:to|work|party|meeting)|\bmay finish|\bwill finish"
-        r"|\bwe will make (?:it|the)\b",
+        unless=r"\bmiss (?:you|him|her|the (?:bus|train|show|party|game|movie))\b|\blate (?:for|to) (?:dinner"
+        r"|lunch|the (?:meeting|party))\b|\bwon't\b|\bi'll be late\b",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:won't|wont|will not|not going to|unlikely to|doubt (?:that )?(?:we|i)"
+        r"|don't think (?:that )?(?:we|i)|not sure (?:that )?(?:we|i)|can't|cannot)\b.{0,30}\b"
+        r"(?:make (?:it (?:in time|on time|by)|(?:the|our|that|this) (?:\w+ )?(?:deadline|date|launch"
+        r"|cut-?off|milestone|release)|(?:mon|tues|wednes|thurs|fri)day)"
+        r"|(?:hit|meet) (?:the|our) (?:\w+ )?(?:deadline|date|target|milestone|launch)|be (?:done|ready"
+        r"|finished) (?:in time|on time|by)|finish (?:in time|on time|by|before)"
+        r"|deliver (?:in time|on time|by))",
+        modal=True,
     ),
     signal(
         Category.RISK_SIGNAL,
@@ -219,5 +250,12 @@ RISKS: tuple[Signal, ...] = (
         r"|capacity|developers|resources))\b",
         modal=True,
         unless=r"\bnot (?:unrealistic|too)",
+    ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:running|run) out of (?:time|budget|money|runway|capacity)\b|\b(?:release|launch"
+        r"|delivery) date is (?:gone|toast|dead|impossible|in doubt)\b|\b(?:weeks?|days?|months?) late\b",
+        modal=True,
+        unless=r"\bnot\b",
     ),
 )

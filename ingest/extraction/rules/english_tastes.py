@@ -20,7 +20,8 @@ _FOR = rf"(?: (?:for|when it comes to|as) (?P<use>{NP}))?"
 def _likes(match: re.Match[str], clause: Clause) -> Draft | None:
     thing = match["thing"]
     if re.match(
-        r"(?:the|an?|my|our|working|to (?:see|hear|know|be|have|get)|hearing|seeing|knowing|that|all) ",
+        r"(?:the|an?|my|our|working|spending|getting|being|having|seeing|trying|making|taking|doing|feeling"
+        r"|going|curling|to (?:see|hear|know|be|have|get)|hearing|seeing|knowing|that|all)\b",
         thing,
         re.IGNORECASE,
     ):

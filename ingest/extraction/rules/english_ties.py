@@ -184,6 +184,12 @@ _FAMILY = (
 )
 
 RULES: tuple[Rule, ...] = (
+    rule(rf"(?:i've|i have) {_ADV}(?:worked|been working) (?:at|for) (?P<company>{NP})(?= since\b| for\b)", _employer),
+    rule(
+        r"(?:i'm|i am) (?:now )?the (?:new )?(?P<role>ceo|cto|cfo|coo|founder|co-?founder|director"
+        r"|managing director|executive director)\b",
+        _job_title,
+    ),
     rule(rf"i {_ADV}{_NOT}{_ADV}(?:used to )?work (?:at|for) (?P<company>{NP}){END_FOR}", _employer),
     rule(
         rf"(?:i am|i'm|im) {_ADV}{_NOT}{_ADV}(?:working|employed) (?:at|by|for) (?P<company>{NP}){END_FOR}", _employer

@@ -240,7 +240,7 @@ RULES: tuple[Rule, ...] = (
     ),
     rule(
         rf"(?P<person>(?-i:{NAME})) (?:is {_NOW}(?:the )?(?:new )?(?:owner|maintainer|lead|tech lead"
-        rf"|project lead|manager|point of contact|dri) (?:of|for|on)|{_NOW}(?:owns|leads|maintains"
+        rf"|project lead|manager|point of contact|dri) (?:of|for|on)|{_NOW}(?:owns|leads|handles|maintains"
         rf"|manages)) (?:the |our )?(?P<topic>(?!team\b)[\w.#+-]{{2,30}}(?: [\w.#+-]{{1,20}}){{0,2}}?){END}",
         _person("owner", "is owned by"),
     ),
@@ -268,7 +268,8 @@ RULES: tuple[Rule, ...] = (
         _location,
     ),
     rule(
-        r"(?:the |our )(?P<topic>(?:[\w-]+ ){0,3}(?:docs?|documentation|runbook|spec|specs|design doc|wiki"
+        r"(?:the |our |all |all the |all our )(?P<topic>(?:[\w-]+ ){0,3}(?:docs?|documentation|runbook|spec"
+        r"|specs|design doc|wiki"
         r"|guide|handbook|playbook|template|templates|recording|slides|deck|notes|minutes|policy|roadmap"
         r"|changelog|report|style ?guide|dashboard|board|credentials doc|onboarding guide|checklist"
         r"|spreadsheet|designs|mockups|repo|repository)) (?:is|are|lives?|can be found|is stored|are stored"

@@ -166,4 +166,11 @@ RISKS: tuple[Signal, ...] = (
         modal=True,
         unless=r"\bpas (?:irréaliste|intenable)",
     ),
+    signal(
+        Category.RISK_SIGNAL,
+        r"\b(?:jours?|semaines?|mois) de retard\b|\b(?:manque|manquons|manquer) de (?:temps|budget|moyens"
+        r"|monde)\b|\bà court de (?:temps|budget)\b",
+        modal=True,
+        unless=r"\b(?:plus|pas) de retard",
+    ),
 )

@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         _person,
     ),
     rule(
-        r"(?:le |la |les |l'|notre |nos )(?P<topic>(?:documentation|doc|docs|guide|wiki|runbook"
+        r"(?:le |la |les |l'|notre |nos )(?P<topic>(?:documentation|charte|doc|docs|guide|wiki|runbook"
         r"|cahier des charges|compte[- ]rendu|spec|specs|spécification|spécifications|procédure|modèle"
         r"|maquettes?|planning|feuille de route|support|présentation|rapport|tableau de bord|dépôt"
         r"|dossier partagé|checklist)(?: [\wéèêàç'-]{1,20}){0,4}?) (?:est|sont|se trouve|se trouvent"

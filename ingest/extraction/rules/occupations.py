@@ -9,7 +9,7 @@ _HEADS = words(
     engineer developer designer manager teacher nurse doctor lawyer student accountant consultant analyst
     architect scientist researcher writer editor journalist photographer chef cook baker barista driver pilot
     electrician plumber carpenter mechanic technician administrator admin director ceo cto cfo coo founder
-    cofounder freelancer contractor programmer coder marketer recruiter salesperson seller cashier clerk
+    cofounder co-founder freelancer contractor programmer coder marketer recruiter salesperson seller cashier clerk
     secretary assistant receptionist librarian professor lecturer tutor coach therapist psychologist
     psychiatrist dentist pharmacist surgeon physician paramedic veterinarian vet biologist chemist physicist
     mathematician statistician economist historian artist musician singer actor actress dancer filmmaker

@@ -60,11 +60,14 @@ def reference(sentence: Sentence, *, item: ExtractionInput) -> Candidate | None:
         described,
         flags=re.IGNORECASE,
     )
+    described = re.sub(r"^(?:our|my|notre|nos|mon|ma|mes) ", "", described, flags=re.IGNORECASE)
     if re.search(
         r"\b(?:i|my|me|we|our|us|je|j'|mon|ma|mes|nous|notre|nos|you|your|tu|vous)\b", described, re.IGNORECASE
     ):
         named = _POINTS.search(described)
-        described = named.group() if named else ""
+        if not named:
+            return None
+        described = named.group()
     shown = f" ({described.strip(' :,')})" if described.strip(" :,") else ""
     says = "shared a link" if language == languages.ENGLISH else "a partagé un lien"
     return Candidate(

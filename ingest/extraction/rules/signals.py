@@ -33,7 +33,7 @@ _PREDICATES = {
 
 #: A clause that only hangs on another one states nothing by itself.
 _SUBORDINATE = re.compile(
-    r"(?:where|which|who|whose|as soon as|although|though|when|whenever|since|because|after|before|once"
+    r"(?:where|which|who|whose|instead of|as soon as|although|though|when|whenever|since|because|after|before|once"
     r"|than|so that|the moment|whatever|whoever"
     r"|où|lorsque|quand|dès que|une fois|parce que|puisque|bien que|quoique|dont|that (?:is|are|was|i"
     r"|we|you|has|have)\b(?! (?:so|really|very)))\b",
