@@ -27,7 +27,10 @@ TABLE: tuple[Entry, ...] = (
     Entry("start due facts", "governance.tasks.start_due_facts", minutes=5),
     Entry("refresh common lexemes", "retrieval.common_lexemes.refresh_all", cron="10 * * * *"),
     Entry("make trace partitions", "retrieval.partitions.ensure_trace_partitions", cron="20 2 * * *"),
+    Entry("count common words", "retrieval.tasks.refresh_common_lexemes", minutes=10),
+    Entry("keep statistics", "retrieval.tasks.keep_statistics", cron="20 0 * * *"),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
+    Entry("prune answers and counts", "memory_site.api.pruning.prune", cron="25 * * * *"),
 )
 
 

@@ -6,13 +6,16 @@ from django.apps import AppConfig
 
 
 class RetrievalConfig(AppConfig):
-    """Names the configured embedder to the ledger, without loading its model."""
+    """Names the embedder to the ledger, without loading its model, and answers who may inspect a trace."""
 
     name = "retrieval"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the embedder."""
+        """Register what other apps ask reading for."""
+        from governance import trace_access
+        from retrieval import selectors
         from retrieval.embedders import registry
 
         registry.register()
+        trace_access.register(selectors.may_inspect)

@@ -7,6 +7,7 @@ it. The vector of the question is made before the transaction is opened.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -429,6 +430,7 @@ def _trace(
         strategies=progress.strategies,
         timings=progress.timings,
         decisions=[decision.packed() for decision in draft.decisions],
+        reasons=dict(Counter(decision.reason.value for decision in draft.decisions)),
         considered=len(draft.decisions),
         facts_served=len(packet.facts),
         passages_served=len(packet.passages),

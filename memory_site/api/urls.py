@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs", DocsView.as_view(), name="docs"),
     path("", include("governance.api.urls")),
     path("", include("ingest.api.urls")),
+    path("", include("retrieval.api.urls")),
     # Last: whatever no line above knows.
     re_path(r"^.*$", UnknownAddress.as_view()),
 ]

@@ -82,6 +82,7 @@ class Migration(migrations.Migration):
                 ('strategies', models.JSONField(default=dict)),
                 ('timings', models.JSONField(default=dict, help_text='Milliseconds of each stage.')),
                 ('decisions', models.JSONField(default=list)),
+                ('reasons', models.JSONField(default=dict, help_text='Number of decisions for each reason code.')),
                 ('considered', models.PositiveIntegerField()),
                 ('facts_served', models.PositiveIntegerField()),
                 ('passages_served', models.PositiveIntegerField()),

@@ -1,0 +1,16 @@
+"""Addresses of reading, below the API's prefix."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from retrieval.api import views
+
+urlpatterns: list[URLPattern] = [
+    path("context", views.ContextView.as_view()),
+    path("inspect/<uuid:trace_id>", views.InspectView.as_view()),
+    path("traces", views.TracesView.as_view()),
+    path("facts", views.FactsView.as_view()),
+    path("timeline", views.TimelineView.as_view()),
+    path("stats/overview", views.OverviewView.as_view()),
+]
