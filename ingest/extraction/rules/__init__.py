@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from facts.candidates import Candidate
-from facts.vocabulary import Category
+from facts.vocabulary import Category, Kind
 from ingest.extraction import checks, markers, segments
 from ingest.extraction.base import ExtractionInput, ExtractionResult, ExtractorIdentity, Rejection
-from ingest.extraction.languages import FRENCH
 from ingest.extraction.rules import (
     english_flow,
     english_life,
@@ -135,7 +134,7 @@ def _read_clause(clause: Clause) -> list[tuple[Draft, str]]:
     """The drafts of a clause: what is said of the speaker, else of a named person or thing, else one work signal."""
     if clause.asserts or (clause.asks and not clause.reported):
         own = _match(_PERSON_RULES[clause.language], clause, clause.text)
-        own = [draft for draft in own if clause.asserts or draft.kind == "instruction"]
+        own = [draft for draft in own if clause.asserts or draft.kind == Kind.INSTRUCTION]
         if "`" in clause.quote:
             own = [draft for draft in own if draft.predicate not in {"likes", "prefers", "uses"}]
         if own:
@@ -186,4 +185,4 @@ def _distinct(candidates: list[Candidate]) -> tuple[Candidate, ...]:
     return tuple(kept.values())
 
 
-__all__ = ["FRENCH", "MAX_CANDIDATES", "RULES_VERSION", "RulesExtractor"]
+__all__ = ["MAX_CANDIDATES", "RULES_VERSION", "RulesExtractor"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from facts.candidates import Candidate
 from facts.vocabulary import Category, Form, Sensitivity
@@ -96,11 +96,12 @@ def _stated_days(draft: Draft, clause: Clause) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _interval(draft: Draft, clause: Clause) -> tuple:  # type: ignore[type-arg]
+def _interval(draft: Draft, clause: Clause) -> tuple[datetime | None, datetime | None, bool, bool]:
     """Validity as the text states it: start, end, and whether each was stated."""
     if draft.category != Category.GENERAL or not draft.predicate:
         return None, None, False, False
-    start = end = None
+    start: datetime | None = None
+    end: datetime | None = None
     text = f"{clause.lead}{clause.text}"
     for mention in dates.find(text, occurred_at=clause.item.occurred_at, timezone=clause.item.timezone):
         first = dates.instant(mention.first, clause.item.timezone)

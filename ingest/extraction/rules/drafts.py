@@ -81,9 +81,9 @@ class Rule:
     build: Builder
 
 
-def rule(pattern: str, build: Builder, *, case: bool = False) -> Rule:
-    """Compile a rule; blanks in the pattern are blanks in the text. ``case`` keeps upper and lower case apart."""
-    return Rule(re.compile(pattern, 0 if case else re.IGNORECASE), build)
+def rule(pattern: str, build: Builder) -> Rule:
+    """Compile a rule. Case is ignored except inside ``(?-i:...)``."""
+    return Rule(re.compile(pattern, re.IGNORECASE), build)
 
 
 def value(content: Any, **more: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def _company(text: str) -> str:
 
 def _employer(match: re.Match[str], clause: Clause) -> Draft | None:
     company = _company(match["company"])
-    if not company or values.place(company).casefold() in {"london", "paris", "berlin"}:
+    if not company or values.is_well_known_place(company):
         return None
     verb = match.group().lower()
     over = _ended(match) or bool(re.search(r"\b(?:left|quit|used to)\b", verb))
@@ -233,7 +233,7 @@ RULES: tuple[Rule, ...] = (
         r"|transferred to) the (?P<team>[\w &-]{2,30}?) team\b",
         _team,
     ),
-    rule(rf"my team is (?:now )?(?:the )?(?P<team>[A-Z][\w &-]{{1,30}}?){END}", _team, case=False),
+    rule(rf"my team is (?:now )?(?:the )?(?P<team>[A-Z][\w &-]{{1,30}}?){END}", _team),
     rule(
         rf"my (?:new |older |younger |little |big |elder |eldest |youngest |oldest )?{_FAMILY}(?:'s name is"
         rf"| is (?:named|called)|, named|, called| is|,) (?P<name>(?-i:{NAME})){END}",

@@ -187,6 +187,11 @@ def place(text: str) -> str:
     return _PLACES.get(city.casefold(), city)
 
 
+def is_well_known_place(name_text: str) -> bool:
+    """Whether the words name a place that everybody knows, whatever their case."""
+    return name_text.casefold() in _LOWER_PLACES or name_text.casefold() in _PLACES
+
+
 def is_country(place_name: str) -> bool:
     """Whether a canonical place name is a country."""
     return place_name in _COUNTRIES
