@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from facts import audit, lifecycle, suppressions
+from facts import audit, conflict_sets, lifecycle, suppressions
 from facts.actors import Actor
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
@@ -13,12 +13,14 @@ from facts.ids import new_id
 from facts.locks import lock_subject
 from facts.models import Fact, FactRevision, Subject
 from facts.models.conflicts import SuppressionCause
+from facts.returning import bring_back
 from facts.status_graph import FINAL
 from facts.tenancy import ROOT, account_transaction
 from facts.vocabulary import Status
 from governance.access import Delegation, Principal, require_authority
 from governance.models import ForgetMode, ForgetReceipt
-from governance.reviews import withdraw_for
+from governance.placement import place_waiting
+from governance.reviews import resume_for, withdraw_for
 
 
 def disable(
@@ -33,7 +35,7 @@ def disable(
 
     Exactly one of ``fact_id`` and ``subject_id``; ``within`` narrows to the scope of that path. The subject itself may
     always ask this for what is about it, also through a key of its own; anybody else needs authority. Raises
-    ``DomainError`` (``invalid_forget_scope``), ``NotFound`` (``fact_not_found``, ``subject_not_found``) and ``Refused``.
+    ``DomainError`` (``invalid_forget_scope``), ``NotFound`` (``fact_not_found``, ``subject_not_found``), ``Refused``.
     """
     if (fact_id is None) == (subject_id is None):
         raise DomainError("Name one fact or one subject.", code="invalid_forget_scope", field="fact_id")
@@ -42,9 +44,7 @@ def disable(
         actor = _forgetting_actor(principal, facts, subject_id, within=within or ROOT)
         group = new_id()
         hidden: list[uuid.UUID] = []
-        for fact in facts:
-            lock_subject(fact.scope_id, fact.subject_id)
-            fact.refresh_from_db()
+        for fact in _locked(facts):
             if fact.status in FINAL or fact.status == Status.DISABLED:
                 continue
             fact = lifecycle.transition(
@@ -81,32 +81,29 @@ def disable(
 
 
 def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> ForgetReceipt:
-    """Lift a disabling: each fact returns as it was before, unless it expired or its identity is taken meanwhile.
+    """Lift a disabling: each fact returns as it was before, or as expired if its time has passed.
 
-    A fact whose identity is taken stays disabled and is named in the receipt's counters (``still_disabled``).
+    A fact whose identity is taken meanwhile comes back as a candidate in a conflict set with the fact that has it; the
+    receipt's counters name those (``in_conflict``). Raises ``NotFound`` (``receipt_not_found``), ``Conflicting``
+    (``forget_lifted``) and ``Refused``.
     """
     with account_transaction(principal.account_id):
-        receipt = (
-            ForgetReceipt.objects.select_for_update()
-            .filter(account_id=principal.account_id, pk=receipt_id, mode=ForgetMode.DISABLE)
-            .first()
-        )
+        named = ForgetReceipt.objects.filter(account_id=principal.account_id, pk=receipt_id, mode=ForgetMode.DISABLE)
+        receipt = named.first()
         if receipt is None:
             raise NotFound("There is no such receipt.", code="receipt_not_found")
-        if receipt.lifted_at is not None:
-            raise Conflicting("It was lifted already.", code="forget_lifted")
         ids = [uuid.UUID(value) for value in receipt.counters.get("facts", [])]
-        facts = list(
-            Fact.objects.filter(account_id=principal.account_id, pk__in=ids, status=Status.DISABLED)
-            .select_related("scope")
-            .order_by("id")
-        )
+        facts = Fact.objects.filter(account_id=principal.account_id, pk__in=ids).select_related("scope").order_by("id")
         actor = _forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
         group = new_id()
-        still = [str(fact.id) for fact in facts if not _enable_one(fact, actor=actor, reason=reason, group=group)]
+        forgotten = [fact for fact in _locked(facts) if fact.status == Status.DISABLED]
+        receipt = named.select_for_update().get()
+        if receipt.lifted_at is not None:
+            raise Conflicting("It was lifted already.", code="forget_lifted")
+        in_conflict = _enable_all(forgotten, actor=actor, reason=reason, group=group)
         receipt.lifted_at = now()
         receipt.lifted_by = actor.as_json()
-        receipt.counters = {**receipt.counters, "facts_enabled": len(facts) - len(still), "still_disabled": still}
+        receipt.counters = {**receipt.counters, "facts_enabled": len(forgotten), "in_conflict": in_conflict}
         receipt.save(update_fields=["lifted_at", "lifted_by", "counters"])
         audit.record(
             principal.account_id,
@@ -115,36 +112,46 @@ def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> 
             object_id=receipt.id,
             actor=actor,
             group=group,
-            metadata={"facts": len(facts) - len(still)},
+            metadata={"facts": len(forgotten), "in_conflict": len(in_conflict)},
         )
     return receipt
 
 
-def _enable_one(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID) -> bool:
-    lock_subject(fact.scope_id, fact.subject_id)
-    before = (
-        FactRevision.objects.filter(account_id=fact.account_id, fact=fact)
-        .exclude(status=Status.DISABLED)
-        .order_by("-version")
-        .values_list("version", flat=True)
-        .first()
-    )
-    if before is None:
-        return False
-    try:
-        lifecycle.restore(
-            fact.id,
-            account_id=fact.account_id,
-            to_version=before,
+def _enable_all(facts: Sequence[Fact], *, actor: Actor, reason: str, group: uuid.UUID) -> list[str]:
+    """Bring all back, then plan anew what waited for a conflict that is gone; returns whose place was taken."""
+    displaced = []
+    for fact in facts:
+        back, has_its_place = bring_back(
+            fact,
+            to_version=_version_before_forgetting(fact),
             actor=actor,
             action="fact.enabled",
             reason=reason,
             group=group,
         )
-    except lifecycle.IdentityTaken:
-        return False
-    suppressions.lift(fact.account_id, fact_id=fact.id, causes=(SuppressionCause.FORGOTTEN,))
-    return True
+        suppressions.lift(fact.account_id, fact_id=fact.id, causes=(SuppressionCause.FORGOTTEN,))
+        resume_for(back)
+        if not has_its_place:
+            displaced.append(str(fact.id))
+    for fact in Fact.objects.filter(pk__in=[fact.id for fact in facts], status=Status.CANDIDATE).order_by("id"):
+        if not conflict_sets.is_contested(fact):
+            place_waiting(fact, actor=actor, action="fact.enabled", reason=reason, group=group)
+    return displaced
+
+
+def _version_before_forgetting(fact: Fact) -> int:
+    revisions = FactRevision.objects.filter(account_id=fact.account_id, fact=fact).exclude(status=Status.DISABLED)
+    return revisions.order_by("-version").values_list("version", flat=True)[0]
+
+
+def _locked(facts: Iterable[Fact]) -> list[Fact]:
+    """Lock the subjects of these facts, in one order for everybody, and return the facts as they are then."""
+    facts = list(facts)
+    for scope_id, subject_id in sorted({(fact.scope_id, fact.subject_id) for fact in facts}):
+        lock_subject(scope_id, subject_id)
+    for fact in facts:
+        fact.refresh_from_db()
+    return facts
 
 
 def _facts_named(

@@ -79,13 +79,13 @@ def open_figures(sets: QuerySet[ConflictSet]) -> OpenFigures:
 def sides_of(
     principal: Principal, reader: Reader, sets: Iterable[ConflictSet]
 ) -> dict[uuid.UUID, tuple[list[Side], int]]:
-    """Return, for each set, its sides in the order they joined and the number of those that are not shown."""
+    """Return, for each set, its sides, the oldest fact first, and the number of those that are not shown."""
     by_id = {conflict.id: conflict for conflict in sets}
     shown: dict[uuid.UUID, tuple[list[Side], int]] = {conflict_id: ([], 0) for conflict_id in by_id}
     members = (
         ConflictMember.objects.filter(account_id=principal.account_id, conflict_set_id__in=by_id, left_at__isnull=True)
         .select_related("fact__subject")
-        .order_by("joined_at", "id")
+        .order_by("fact_id")
     )
     for member in members:
         sides, hidden = shown[member.conflict_set_id]

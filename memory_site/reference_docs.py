@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_site import environment
+from memory_site.api import reference, schema
 
 NOTICE = "<!-- Written by `manage.py generate_docs`; change the code it comes from instead. -->"
 
@@ -24,6 +25,11 @@ def settings_page() -> str:
         lines += [_settings_row(setting) for setting in rows]
         lines.append("")
     return "\n".join(lines)
+
+
+def api_page() -> str:
+    """Return the page about the HTTP API: its conventions, endpoints, field names and error codes."""
+    return "\n".join(["# HTTP API", "", NOTICE, "", reference.api_page()])
 
 
 def _settings_row(setting: environment.Setting) -> str:
@@ -45,6 +51,8 @@ def _shown(default: Any) -> str:
 
 #: File under `docs/` → what its text is made by.
 PAGES: Mapping[str, Callable[[], str]] = {
+    "api.md": api_page,
+    "openapi.yaml": schema.as_yaml,
     "settings.md": settings_page,
 }
 

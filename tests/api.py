@@ -10,7 +10,7 @@ import orjson
 from django.http import HttpResponse
 from django.test import Client
 
-from facts.models import Account
+from facts.models import Account, Membership
 from tests.factories import api_key, entered
 
 
@@ -56,3 +56,14 @@ def problem(response: HttpResponse) -> tuple[int, str, str | None]:
     assert body["detail"] == body["error"]["message"]
     assert body["request_id"] == response.headers["X-Request-ID"]
     return response.status_code, body["error"]["type"], body["error"]["field"]
+
+
+def signed_in(membership: Membership) -> Caller:
+    """Return a caller with the session of this person, whose calls carry the CSRF token."""
+    caller = Caller()
+    with entered(None):
+        caller.client.force_login(membership.user)
+    token = "a" * 32
+    caller.client.cookies["csrftoken"] = token
+    caller.headers = {"X-CSRFToken": token}
+    return caller

@@ -16,7 +16,14 @@ from facts.errors import DomainError, NotFound
 from facts.models import Fact
 from facts.vocabulary import Status
 from governance import feedback
-from governance.access import Principal, Right, readable_scopes, require_right, resolve_reader
+from governance.access import (
+    Principal,
+    Right,
+    all_readable_scopes,
+    readable_scopes,
+    require_right,
+    resolve_reader,
+)
 from governance.fields import CallScope, ReaderFields, ScopeFields, optional_text
 from governance.http import body_of, principal_of, subject_named
 from governance.idempotency import Answer, answer_once
@@ -102,11 +109,13 @@ def _rate(principal: Principal, values: dict[str, Any]) -> Answer:
 
 def _fact_in_reach(principal: Principal, fact_id: uuid.UUID, named: CallScope | None) -> Fact:
     """Return the fact where the caller may read its scope, and the call names no other one."""
-    fact = Fact.objects.filter(account_id=principal.account_id, pk=fact_id).select_related("scope", "subject").first()
-    in_reach = fact is not None and readable_scopes(principal, fact.scope.path, exact=True)
-    if in_reach and named is not None:
-        in_reach = fact.scope in readable_scopes(principal, named.path, exact=named.exact)
-    if not in_reach:
+    if named is None:
+        scopes = all_readable_scopes(principal)
+    else:
+        scopes = readable_scopes(principal, named.path, exact=named.exact)
+    found = Fact.objects.filter(account_id=principal.account_id, scope__in=scopes, pk=fact_id).select_related("subject")
+    fact = found.first()
+    if fact is None:
         raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
     return fact
 

@@ -66,12 +66,12 @@ class LiftAsked(serializers.Serializer):
 
 
 class Lifted(serializers.Serializer):
-    """What came back; ``still_disabled`` names facts whose claim another current fact makes by now."""
+    """What came back; ``in_conflict`` names facts whose claim another current fact makes by now: people decide."""
 
     status = serializers.ChoiceField(choices=["lifted"])
     forget_id = serializers.UUIDField()
     facts_enabled = serializers.IntegerField()
-    still_disabled = serializers.ListField(child=serializers.UUIDField())
+    in_conflict = serializers.ListField(child=serializers.UUIDField())
     lifted_at = serializers.DateTimeField()
 
 
@@ -151,6 +151,6 @@ def _lift(principal: Principal, forget_id: uuid.UUID, reason: str) -> Answer:
         "status": "lifted",
         "forget_id": receipt.id,
         "facts_enabled": receipt.counters["facts_enabled"],
-        "still_disabled": receipt.counters["still_disabled"],
+        "in_conflict": receipt.counters["in_conflict"],
         "lifted_at": receipt.lifted_at,
     }

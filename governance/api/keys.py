@@ -145,7 +145,7 @@ class KeyView(APIView):
         summary="Revoke a key",
         description="For good, and within seconds everywhere.",
         tags=[TAG],
-        responses=KeyRevoked,
+        responses={200: KeyRevoked},
     )
     def delete(self, request: Request, key_id: uuid.UUID) -> Response:
         """Revoke."""

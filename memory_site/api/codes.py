@@ -18,7 +18,7 @@ class Code:
     title: str
 
 
-_TABLE: tuple[Code, ...] = (
+TABLE: tuple[Code, ...] = (
     # Who is asking
     Code("unauthorized", 401, "A valid key or session is needed."),
     Code("csrf_failed", 403, "A call from a browser session needs the CSRF token."),
@@ -48,7 +48,7 @@ _TABLE: tuple[Code, ...] = (
     Code("bad_request", 400, "The request could not be read."),
     Code("rate_limited", 429, "Too many requests; Retry-After says when to come back."),
     Code("internal_error", 500, "Something went wrong here; the request id finds it in the log."),
-    Code("unavailable", 503, "The store is out of reach for the moment; nothing was done."),
+    Code("unavailable", 503, "The store is out of reach for the moment; try again."),
     # Capture
     Code("batch_too_large", 422, "A batch holds too many events."),
     Code("event_too_large", 422, "An event holds too much."),
@@ -57,6 +57,9 @@ _TABLE: tuple[Code, ...] = (
     Code("key_too_long", 422, "An idempotency key of an event or a batch is too long."),
     Code("alias_conflict", 409, "The alias belongs to another subject."),
     Code("alias_self_registration_too_long", 422, "The alias is too long to register itself."),
+    # Reading
+    Code("budget_exceeded", 422, "A budget is a positive whole number."),
+    Code("query_too_long", 422, "The question is too long."),
     # What was asked for is not there
     Code("not_found", 404, "There is no such thing, or none that the caller may see."),
     Code("fact_not_found", 404, "There is no such fact, or none that the caller may see."),
@@ -78,6 +81,7 @@ _TABLE: tuple[Code, ...] = (
     Code("stale_version", 409, "It has changed since it was looked at."),
     Code("identity_taken", 409, "Another current fact already makes this claim."),
     Code("illegal_status_transition", 422, "The status graph has no such arrow."),
+    Code("statement_missing", 422, "A fact needs a statement."),
     Code("invalid_fact", 422, "The change breaks a rule of the fact ledger."),
     Code("conflict_already_resolved", 409, "The conflict set is closed already."),
     Code("fact_not_in_conflict", 422, "The fact is not a member of the conflict set."),
@@ -90,6 +94,8 @@ _TABLE: tuple[Code, ...] = (
     Code("decision_undone", 409, "The decision was undone already."),
     Code("decision_built_upon", 409, "Something has built on the decision since."),
     Code("nothing_to_undo", 409, "There is no decision that could be undone."),
+    Code("review_decided", 409, "The review is decided already."),
+    Code("forget_lifted", 409, "The forgetting was lifted already."),
     Code("invalid_forget_scope", 422, "Name either a fact or a subject to forget."),
     Code("unsupported_mode", 422, "This way of forgetting is not available."),
     # Keys
@@ -99,4 +105,4 @@ _TABLE: tuple[Code, ...] = (
     Code("label_required", 422, "A key needs a label."),
 )
 
-CODES: dict[str, Code] = {code.name: code for code in _TABLE}
+CODES: dict[str, Code] = {code.name: code for code in TABLE}
