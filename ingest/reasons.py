@@ -53,3 +53,16 @@ REASONS: dict[str, str] = {**checks.REASONS, **EVENT_REASONS, **PLACEMENT_REASON
 def explain(code: str) -> str:
     """Return the sentence of a code; "" for no code."""
     return REASONS.get(code, code)
+
+
+def as_markdown() -> str:
+    """Return the tables of all codes, for the documentation."""
+    parts = []
+    for title, codes in (
+        ("What became of an event", EVENT_REASONS),
+        ("What became of a possible fact", PLACEMENT_REASONS),
+        ("Why a possible fact was refused before that", checks.REASONS),
+    ):
+        rows = [f"| `{code}` | {sentence} |" for code, sentence in codes.items()]
+        parts += [f"## {title}", "", "| Code | Meaning |", "|---|---|", *rows, ""]
+    return "\n".join(parts)

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from ingest import reasons
 from memory_site import environment
 from memory_site.api import reference, schema
 
@@ -30,6 +31,13 @@ def settings_page() -> str:
 def api_page() -> str:
     """Return the page about the HTTP API: its conventions, endpoints, field names and error codes."""
     return "\n".join(["# HTTP API", "", NOTICE, "", reference.api_page()])
+
+
+def outcomes_page() -> str:
+    """Return the page about what became of an event and of each possible fact in it, code by code."""
+    lines = ["# Outcomes", "", NOTICE, ""]
+    lines += ["`GET /v1/events/{id}/outcome` answers with these codes and sentences.", "", reasons.as_markdown()]
+    return "\n".join(lines)
 
 
 def _settings_row(setting: environment.Setting) -> str:
@@ -53,6 +61,7 @@ def _shown(default: Any) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "api.md": api_page,
     "openapi.yaml": schema.as_yaml,
+    "outcomes.md": outcomes_page,
     "settings.md": settings_page,
 }
 
