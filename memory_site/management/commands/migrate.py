@@ -20,8 +20,8 @@ class Command(migrate.Command):
         super().add_arguments(parser)
         parser.set_defaults(database="owner")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Prepare, migrate, grant."""
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Prepare the database before anything else, for the system checks ask it for its version."""
         if options["database"] != "owner":
             raise CommandError("Only the owner migrates: use --database owner.")
         connection = connections["owner"]
@@ -31,5 +31,9 @@ class Command(migrate.Command):
             preparation.prepare(connection, may_login=settings.APP_ROLE_LOGS_IN)
         except preparation.UnsuitableServer as error:
             raise CommandError(str(error)) from error
+        return super().execute(*args, **options)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Migrate, and grant what was made."""
         super().handle(*args, **options)
-        preparation.grant(connection)
+        preparation.grant(connections["owner"])
