@@ -109,6 +109,7 @@ LANGUAGE_CODE = "en"
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["memory_site.formats"]
 
 # Static files are served from where the packages have them; nothing is collected.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from facts.models import Account, Identity, Scope, Subject
 from governance.models import Role
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
+from memory_site.admin_pages.texts import isolated
 
 
 class AccountAdmin(GovernedAdmin):
@@ -72,8 +74,8 @@ class IdentityInline(admin.TabularInline):
 class SubjectAdmin(GovernedAdmin):
     """Whom and what facts are about."""
 
-    list_display = ["display_name", "key", "kind", "fact_count", "created_at"]
-    list_display_links = ["display_name"]
+    list_display = ["called", "key", "kind", "fact_count", "created_at"]
+    list_display_links = ["called"]
     fields = ["key", "name", "kind", "created_at"]
     list_filter = ["kind"]
     ordering = ["key"]
@@ -98,6 +100,11 @@ class SubjectAdmin(GovernedAdmin):
         term = search_term.strip()
         return (queryset.filter(pk__in=subjects_called(request, term).values("pk")) if term else queryset), False
 
+    @admin.display(description="name")
+    def called(self, subject: Subject) -> SafeString:
+        """The name to show."""
+        return isolated(subject.display_name)
+
     @admin.display(description="current facts")
     def fact_count(self, subject: Subject) -> int:
         """How much is known."""
@@ -107,8 +114,8 @@ class SubjectAdmin(GovernedAdmin):
 class IdentityAdmin(GovernedAdmin):
     """All names of all subjects."""
 
-    list_display = ["platform", "value", "subject", "created_at"]
-    fields = list_display
+    list_display = ["value", "platform", "about", "created_at"]
+    fields = ["platform", "value", "subject", "created_at"]
     list_filter = [SubjectFilter]
     list_select_related = ["subject"]
     ordering = ["platform", "value"]
@@ -127,8 +134,8 @@ class MembershipAdmin(GovernedAdmin):
 class GrantAdmin(GovernedAdmin):
     """Which role whom was given or denied where."""
 
-    list_display = ["subject", "role", "scope", "effect", "propagates", "restricted", "granted_at"]
-    fields = [*list_display, "granted_by"]
+    list_display = ["about", "role", "scope", "effect", "propagates", "restricted", "granted_at"]
+    fields = ["subject", *list_display[1:], "granted_by"]
     list_filter = ["role", "effect", SubjectFilter]
     list_select_related = ["subject", "scope"]
     ordering = ["scope__path", "subject__key"]

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.dateparse import parse_date
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from facts import resolution
@@ -25,13 +26,12 @@ from facts.vocabulary import ConflictStatus
 from governance import conflicts
 from governance.access import Principal
 from memory_site.admin_pages import threads
-from memory_site.admin_pages.fact_display import claim_rows
+from memory_site.admin_pages.conflict_summary import in_short, with_sides
+from memory_site.admin_pages.fact_display import claim_rows, moment
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import Part, differences
 
-#: Members that get a key of their own.
-KEYS = 9
 #: What each decision did, for the message after it and in the history.
 VERBS = {
     "keep_one": "One side was kept; the others ended when it began.",
@@ -104,7 +104,9 @@ class Side:
 class ConflictAdmin(GovernedAdmin):
     """The queue of conflict sets, and the page on which a curator decides one."""
 
-    list_display = ["what", "subject", "scope", "kind", "sides", "opened", "due", "state"]
+    list_title = "Conflicts"
+    empty_list = "No conflict waits. When two facts cannot both hold, both are withheld from readers and appear here."
+    list_display = ["what", "about", "scope", "kind_words", "opened", "due", "state"]
     list_display_links = ["what"]
     list_filter = [WaitingFilter, "kind", SubjectFilter]
     list_select_related = ["subject", "scope"]
@@ -116,7 +118,11 @@ class ConflictAdmin(GovernedAdmin):
 
     def visible(self, eyes: Sight) -> QuerySet[ConflictSet]:
         """Return the sets of the scopes in which the person decides."""
-        return eyes.conflicts().annotate(side_count=Count("members", filter=Q(members__left_at__isnull=True)))
+        return eyes.conflicts()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ConflictSet]:
+        """Bring the sides along, for their claims in the list."""
+        return with_sides(super().get_queryset(request))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses that decisions are posted to."""
@@ -127,25 +133,25 @@ class ConflictAdmin(GovernedAdmin):
             *super().get_urls(),
         ]
 
-    @admin.display(description="conflict")
-    def what(self, conflict: ConflictSet) -> str:
-        """Name a set by why it was opened."""
-        return conflict.reason or conflict.get_kind_display()
+    @admin.display(description="what contradicts")
+    def what(self, conflict: ConflictSet) -> SafeString:
+        """Name a set by what its sides say."""
+        return in_short(conflict)
 
-    @admin.display(description="sides")
-    def sides(self, conflict: ConflictSet) -> int:
-        """Count its members."""
-        return conflict.side_count
+    @admin.display(description="kind")
+    def kind_words(self, conflict: ConflictSet) -> str:
+        """What sort of conflict it is."""
+        return conflict.kind
 
     @admin.display(description="opened")
-    def opened(self, conflict: ConflictSet) -> datetime:
+    def opened(self, conflict: ConflictSet) -> str:
         """When it was opened."""
-        return conflict.opened_at
+        return moment(conflict.opened_at)
 
     @admin.display(description="due")
-    def due(self, conflict: ConflictSet) -> datetime | None:
+    def due(self, conflict: ConflictSet) -> str:
         """When it should be decided."""
-        return conflict.due_at
+        return moment(conflict.due_at)
 
     @admin.display(description="state")
     def state(self, conflict: ConflictSet) -> str:
@@ -185,11 +191,6 @@ class ConflictAdmin(GovernedAdmin):
         query = Queue(self, request).query(undone="1")
         return redirect(reverse("admin:facts_conflictset_change", args=[pk]) + query)
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the queue, with what an empty one means."""
-        empty = "No conflict waits. When two facts cannot both hold, both are withheld from readers and appear here."
-        return super().changelist_view(request, {"title": "Conflicts", "empty": empty, **(extra_context or {})})
-
     def _page(
         self,
         request: HttpRequest,
@@ -211,6 +212,7 @@ class ConflictAdmin(GovernedAdmin):
             conflict=conflict,
             sides=_sides(eyes, conflict, typed=typed, stale={entry.metadata.get("fact") for entry in stale}),
             is_open=is_open,
+            noun="conflict",
             may_decide=is_open and conflicts.may_decide(eyes.principal, conflict.scope.path),
             decisions=[(row, VERBS.get(row.verb, row.verb)) for row in decisions],
             undoable=decisions[0] if decisions and resolution.may_undo(decisions[0]) else None,
@@ -252,7 +254,7 @@ def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[o
     memberships = ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict)
     if conflict.status == ConflictStatus.OPEN:
         memberships = memberships.filter(left_at__isnull=True)
-    members = list(memberships.order_by("joined_at", "id"))
+    members = list(memberships)
     facts = eyes.facts().select_related("scope", "subject").in_bulk([member.fact_id for member in members])
     evidence = Evidence.objects.filter(account_id=conflict.account_id, fact_id__in=facts)
     evidence = evidence.select_related("event", "event__speaker", "event__subject", "event__scope")
@@ -264,7 +266,8 @@ def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[o
         if counts[row.fact_id] <= threads.SHOWN_EVIDENCE:
             shown.append(row)
     quoted = threads.excerpts(eyes, shown)
-    members = [member for member in members if member.fact_id in facts]
+    # The older belief first: what was known, then what came.
+    members = sorted((member for member in members if member.fact_id in facts), key=lambda member: member.fact_id)
     in_order = [facts[member.fact_id] for member in members]
     statements = differences([fact.statement if fact.readable else "" for fact in in_order])
     claims = claim_rows(in_order)

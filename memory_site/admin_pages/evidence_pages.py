@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 from facts.models import Event, Evidence
 from ingest.models import CandidateOutcome, EventOutcome
 from memory_site.admin_pages.fact_display import words
-from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import shorten, visible
+from memory_site.admin_pages.texts import isolated, shorten
 from memory_site.admin_pages.threads import speaker_of
 
 #: Rows of each list on the page of an event.
@@ -49,9 +49,10 @@ class ProcessedFilter(admin.SimpleListFilter):
 class EventAdmin(GovernedAdmin):
     """What was said. Nothing here can be changed: evidence is append-only."""
 
-    list_display = ["said", "who", "subject", "scope", "kind", "trust", "happened", "came_of_it"]
+    empty_list = "Nothing was said yet. Applications send messages to POST /v1/capture."
+    list_display = ["said", "who", "about", "scope", "trust", "happened", "came_of_it"]
     list_display_links = ["said"]
-    list_filter = [ProcessedFilter, "source_type", "origin_trust", SubjectFilter]
+    list_filter = [ProcessedFilter, "source_type", "origin_trust", ScopeFilter, SubjectFilter]
     list_select_related = ["subject", "scope", "speaker"]
     ordering = ["-id"]
     search_fields = ["source_key"]
@@ -75,12 +76,12 @@ class EventAdmin(GovernedAdmin):
     @admin.display(description="said")
     def said(self, event: Event) -> str | SafeString:
         """The text, shortened."""
-        return visible(shorten(event.text, 120)) or "(no text)"
+        return isolated(shorten(event.text, 120)) if event.text else "(no text)"
 
     @admin.display(description="by")
-    def who(self, event: Event) -> str:
+    def who(self, event: Event) -> SafeString:
         """Who said it."""
-        return speaker_of(event)
+        return isolated(speaker_of(event))
 
     @admin.display(description="trust")
     def trust(self, event: Event) -> str:
@@ -97,11 +98,6 @@ class EventAdmin(GovernedAdmin):
         """What became of it, by the latest processing."""
         outcomes = sorted(event.outcomes.all(), key=lambda outcome: outcome.pk)
         return outcomes[-1].get_result_display() if outcomes else "–"
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the list."""
-        empty = "Nothing was said yet. Applications send messages to POST /v1/capture."
-        return super().changelist_view(request, {"title": "Events", "empty": empty, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -63,13 +63,25 @@ def validity(start: datetime | None, end: datetime | None, *, assumed: bool = Fa
 
 
 def words(code: str) -> str:
-    """Return a code such as ``semi_trusted`` as words."""
-    return code.replace("_", " ")
+    """Return a code such as ``semi_trusted`` or ``gate.accepted`` as words."""
+    return code.replace("_", " ").replace(".", " ")
 
 
 def actor_name(actor: dict[str, Any] | None) -> str:
     """Return an author as lists show it."""
-    return f"{actor.get('name', '?')} ({actor.get('kind', '?')})" if actor else "–"
+    if not actor:
+        return "–"
+    name, kind = actor.get("name", "?"), actor.get("kind", "?")
+    return name if name == kind or kind == "person" else f"{name} ({kind})"
+
+
+def gate_rule(cell: Mapping[str, Any], gate: str) -> str:
+    """Return the cell of the gate matrix that a gate went by, in words."""
+    if "review" in cell:
+        return "a person's review"
+    mode = words(str(cell.get(f"gate_{gate.lower()}", "human")))
+    needs = f"{cell.get('minimum_evidence_level', 'direct')} evidence, {cell.get('minimum_corroboration', 1)} source(s)"
+    return f"{cell.get('origin', 'built in')}: {mode}, {needs}"
 
 
 def claim(fact: Fact) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -27,9 +26,9 @@ from governance.access import has_role
 from governance.models import ForgetMode, ForgetReceipt, ReviewStatus, Role
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.fact_display import changes, claim, moment, words
-from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import shorten, visible
+from memory_site.admin_pages.texts import isolated, shorten
 
 #: What stands in place of a text that the person may not read.
 HIDDEN = "not for you to read"
@@ -42,9 +41,10 @@ SHOWN = 50
 class FactAdmin(GovernedAdmin):
     """Everything that is or was believed, as far as the person may see it."""
 
-    list_display = ["said", "subject", "status_words", "category_words", "audience", "valid_from_day", "recorded"]
+    empty_list = "No fact yet. Facts appear here when something was said from which they could be read."
+    list_display = ["said", "about", "status_words", "category_words", "audience", "valid_from_day"]
     list_display_links = ["said"]
-    list_filter = ["status", "category", "sensitivity", SubjectFilter, ("scope", admin.RelatedOnlyFieldListFilter)]
+    list_filter = ["status", "category", "sensitivity", ScopeFilter, SubjectFilter]
     list_select_related = ["subject", "scope"]
     search_fields = ["statement"]
     search_help_text = "All of the words, as full text; or the id of a fact."
@@ -70,7 +70,7 @@ class FactAdmin(GovernedAdmin):
     @admin.display(description="statement")
     def said(self, fact: Fact) -> str | SafeString:
         """The statement, or that it is hidden."""
-        return visible(shorten(fact.statement, SHORT)) if fact.readable else HIDDEN
+        return isolated(shorten(fact.statement, SHORT)) if fact.readable else HIDDEN
 
     @admin.display(description="status")
     def status_words(self, fact: Fact) -> str:
@@ -92,11 +92,6 @@ class FactAdmin(GovernedAdmin):
         """When it began to hold."""
         return moment(fact.valid_from) or "always"
 
-    @admin.display(description="recorded")
-    def recorded(self, fact: Fact) -> datetime:
-        """When it was written down."""
-        return fact.recorded_from
-
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Fact], search_term: str
     ) -> tuple[QuerySet[Fact], bool]:
@@ -110,11 +105,6 @@ class FactAdmin(GovernedAdmin):
             query = SearchQuery(textindex.prepare(term).stem, config="english", search_type="plain")
             found = FactText.objects.filter(account_id=request.principal.account_id, tsv=query)
             return queryset.filter(readable=True, pk__in=found.values("fact_id")), False
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the list."""
-        empty = "No fact matches. Facts appear here when something was said from which they could be read."
-        return super().changelist_view(request, {"title": "Facts", "empty": empty, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -142,8 +132,8 @@ class FactAdmin(GovernedAdmin):
             receipt = forgetting.enable(request.principal, receipt.pk, reason=request.POST.get("reason", "").strip())
         except DomainError as error:
             return self._page(request, fact, error=error)
-        if str(pk) in receipt.counters.get("still_disabled", []):
-            messages.warning(request, "It stays forgotten: another fact makes its claim now.")
+        if str(pk) in receipt.counters.get("in_conflict", []):
+            messages.warning(request, "It is back in a conflict: another fact makes its claim now.")
         else:
             messages.success(request, "It is back as it was before.")
         return redirect(reverse("admin:facts_fact_change", args=[pk]))
@@ -169,7 +159,7 @@ class FactAdmin(GovernedAdmin):
         receipt = _receipt(fact) if may_forget and fact.status == Status.DISABLED else None
         context = self.context(
             request,
-            title="Fact",
+            title=f"Fact about {fact.subject.display_name}",
             fact=fact,
             rows=claim(fact),
             extraction=" ".join(filter(None, [fact.extractor_provider, fact.extractor_model, fact.prompt_version])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -13,16 +14,21 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from facts.models import Subject
 from governance.models import Role
 from memory_site.admin_pages import sight
 from memory_site.admin_pages.sight import Sight
+from memory_site.admin_pages.texts import isolated
 
 #: Rows counted at most: exact counts of big tables are what makes lists crawl.
 COUNTED = 10_000
 #: Records that "next" walks through at most.
 QUEUE_LENGTH = 500
+#: Longest list of scopes to choose from.
+OFFERED_SCOPES = 40
 #: Parameter in which Django's lists hand their filters on to the page of a record.
 FILTERS = "_changelist_filters"
 
@@ -52,6 +58,18 @@ class GovernedAdmin(admin.ModelAdmin):
     paginator = BoundedPaginator
     sortable_by = ()
     change_form_template = "memory/record.html"
+    list_title = ""
+    empty_list = "Nothing here yet."
+
+    @property
+    def title_of_list(self) -> str:
+        """The name of the list, in navigation and breadcrumbs."""
+        return self.list_title or capfirst(self.opts.verbose_name_plural)
+
+    @admin.display(description="subject")
+    def about(self, row: Any) -> SafeString:
+        """Whom or what a row is about."""
+        return isolated(row.subject.display_name)
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Tell whether the person may use this page at all."""
@@ -93,6 +111,23 @@ class GovernedAdmin(admin.ModelAdmin):
         """Django's own log knows nothing of these records; their history is on their pages and in the audit chain."""
         raise Http404
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list under its name, saying what it means when it is empty."""
+        named = {"title": self.title_of_list, "empty": self.empty_list, **(extra_context or {})}
+        return super().changelist_view(request, named)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Show a record under the names that lists use."""
+        title = capfirst(self.opts.verbose_name)
+        named = {"title": title, "record_title": title, "list_title": self.title_of_list, **(extra_context or {})}
+        return super().changeform_view(request, object_id, form_url, named)
+
     def get_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """Return the record, or answer 404 for what does not exist or is not for this person."""
         found = self.get_object(request, object_id) if self.has_view_permission(request) else None
@@ -102,7 +137,7 @@ class GovernedAdmin(admin.ModelAdmin):
 
     def context(self, request: HttpRequest, **values: Any) -> dict[str, Any]:
         """Return what every page of this model gives its template."""
-        return {**self.admin_site.each_context(request), "opts": self.opts, **values}
+        return {**self.admin_site.each_context(request), "opts": self.opts, "list_title": self.title_of_list, **values}
 
 
 class Queue:
@@ -181,6 +216,32 @@ class DefaultChoiceFilter(admin.SimpleListFilter):
         for value, title in self.lookup_choices:
             query = changelist.get_query_string({self.parameter_name: value})
             yield {"selected": chosen == value, "query_string": query, "display": title}
+
+
+class ScopeFilter(admin.SimpleListFilter):
+    """One of the scopes granted to the person; not offered where there are too many to choose from."""
+
+    title = "scope"
+    parameter_name = "scope"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the granted scopes."""
+        eyes = sight.of(request)
+        scopes = eyes.scopes if eyes else []
+        return [(str(scope.pk), scope.path) for scope in scopes] if 1 < len(scopes) <= OFFERED_SCOPES else []
+
+    def has_output(self) -> bool:
+        """Also there when it is chosen by an address."""
+        return bool(self.lookup_choices) or self.value() is not None
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        """Keep the rows of the scope; nothing for an address that names none."""
+        if self.value() is None:
+            return queryset
+        try:
+            return queryset.filter(scope_id=uuid.UUID(self.value()))
+        except ValueError:
+            return queryset.none()
 
 
 class SubjectFilter(admin.ListFilter):

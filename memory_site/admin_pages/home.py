@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, Q, QuerySet
+from django.utils.safestring import SafeString
 
 from facts.clock import now
 from facts.models import ConflictSet, Event, Job
@@ -13,6 +14,7 @@ from facts.models.records import JobStatus
 from facts.vocabulary import ConflictStatus
 from governance.models import Review, ReviewStatus, Role
 from memory_site import heartbeat
+from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.sight import Sight
 from retrieval.models import Trace
 
@@ -47,7 +49,7 @@ class Figures:
     """Everything on the home page. Queues count what this person may decide."""
 
     conflicts: Waiting
-    next_conflicts: list[ConflictSet]
+    next_conflicts: list[tuple[ConflictSet, SafeString]]
     reviews: Waiting
     injection: Rate
     last_beat: datetime | None
@@ -67,7 +69,10 @@ def figures(eyes: Sight) -> Figures:
     beat = heartbeat.last_beat()
     return Figures(
         conflicts=_waiting(open_conflicts(eyes, at=at), "opened_at", at=at),
-        next_conflicts=list(open_conflicts(eyes, at=at).select_related("subject", "scope")[:SHOWN]),
+        next_conflicts=[
+            (conflict, in_short(conflict))
+            for conflict in with_sides(open_conflicts(eyes, at=at)).select_related("subject", "scope")[:SHOWN]
+        ],
         reviews=_waiting(pending_reviews(eyes), "created_at", at=at),
         injection=_injection(eyes, at=at),
         last_beat=beat,

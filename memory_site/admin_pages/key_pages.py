@@ -67,6 +67,8 @@ class NewKeyForm(forms.Form):
 class ApiKeyAdmin(GovernedAdmin):
     """The credentials of machines."""
 
+    list_title = "API keys"
+
     list_display = ["label", "prefix", "may", "scope_limit", "created_at", "expires_at", "last_used_at", "state"]
     fields = ["label", "prefix", "rights", "delegated", "maker", "peer", "scope_limit", "requests_per_minute"]
     fields += ["created_at", "expires_at", "last_used_at", "revoked_at"]

@@ -103,7 +103,7 @@ class AuditAdmin(GovernedAdmin):
 class SuppressionAdmin(GovernedAdmin):
     """What was rejected or forgotten and is not to be read again."""
 
-    list_display = ["subject", "cause", "evidence_until", "by", "created_at", "lifted_at"]
+    list_display = ["about", "cause", "evidence_until", "by", "created_at", "lifted_at"]
     fields = ["subject", "cause", "evidence_until", "actor", "created_at", "lifted_at"]
     list_filter = ["cause", SubjectFilter]
     list_select_related = ["subject"]

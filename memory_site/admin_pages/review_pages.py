@@ -23,7 +23,7 @@ from memory_site.admin_pages import threads
 from memory_site.admin_pages.fact_display import claim, words
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import shorten, visible
+from memory_site.admin_pages.texts import isolated, shorten
 
 _DECISIONS = {
     "approve": (reviews.approve, "Approved: the fact was placed."),
@@ -50,7 +50,8 @@ class StateFilter(DefaultChoiceFilter):
 class ReviewAdmin(GovernedAdmin):
     """The queue of reviews, and the page on which a curator approves or rejects."""
 
-    list_display = ["said", "subject", "kind_words", "why", "created", "due", "status"]
+    empty_list = "Nothing waits for a review. Facts that the gates do not place by themselves appear here."
+    list_display = ["said", "about", "kind_words", "why", "created", "due", "status"]
     list_display_links = ["said"]
     list_filter = [StateFilter, "kind"]
     list_select_related = ["fact__subject", "conflict_set__subject", "event__subject"]
@@ -72,13 +73,13 @@ class ReviewAdmin(GovernedAdmin):
     @admin.display(description="what waits")
     def said(self, review: Review) -> str | SafeString:
         """The statement that is asked about. Whoever decides may read it."""
-        return visible(shorten(review.fact.statement, 120)) if review.fact else words(review.kind)
+        return isolated(shorten(review.fact.statement, 120)) if review.fact else words(review.kind)
 
     @admin.display(description="subject")
-    def subject(self, review: Review) -> str:
+    def about(self, review: Review) -> SafeString | str:
         """Whom it is about."""
-        about = review.fact or review.conflict_set or review.event
-        return about.subject.display_name if about else "–"
+        concerned = review.fact or review.conflict_set or review.event
+        return isolated(concerned.subject.display_name) if concerned else "–"
 
     @admin.display(description="kind")
     def kind_words(self, review: Review) -> str:
@@ -88,7 +89,7 @@ class ReviewAdmin(GovernedAdmin):
     @admin.display(description="why")
     def why(self, review: Review) -> str:
         """Why the gates left it to a person."""
-        return ", ".join(words(str(reason)) for reason in review.reasons)
+        return ", ".join(dict.fromkeys(words(str(reason)) for reason in review.reasons))
 
     @admin.display(description="since")
     def created(self, review: Review) -> datetime:
@@ -99,11 +100,6 @@ class ReviewAdmin(GovernedAdmin):
     def due(self, review: Review) -> datetime | None:
         """When it should be decided."""
         return review.due_at
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the queue."""
-        empty = "Nothing waits for a review. Facts that the gates do not place by themselves appear here."
-        return super().changelist_view(request, {"title": "Reviews", "empty": empty, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -141,9 +137,10 @@ class ReviewAdmin(GovernedAdmin):
             request,
             title=f"Review: {words(review.kind)}",
             review=review,
+            noun="review",
             fact=fact,
-            about=self.subject(review),
-            reasons=[words(str(reason)) for reason in review.reasons],
+            about=self.about(review),
+            reasons=list(dict.fromkeys(words(str(reason)) for reason in review.reasons)),
             rows=claim(fact) if fact else [],
             excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact else [],
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],

@@ -60,6 +60,9 @@ class MemoryAdminSite(AdminSite):
         for name, count in (home.waiting_counts(eyes) if eyes else {}).items():
             if name in models:
                 models[name]["waiting"] = count
+        for model in models.values():
+            page = self._registry[model["model"]]
+            model["name"] = getattr(page, "title_of_list", model["name"])
         groups = [
             {"name": title, "models": [models.pop(name) for name in names if name in models]} for title, names in GROUPS
         ]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 #: Direction overrides and isolates, zero-width and tag characters: invisible, or able to reorder what is read.
@@ -24,6 +24,8 @@ _DECEIVING = re.compile(
 _TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 #: Longer texts are not compared: the comparison is quadratic in the worst case.
 _COMPARED_TOKENS = 2_000
+#: A text that shares less than this part of its words with the others is another text: marking it all says nothing.
+_LEAST_SHARED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ def visible(text: object) -> SafeString:
     return mark_safe(_DECEIVING.sub(_label, escape(str(text))))  # noqa: S308 escaped above; labels are our own
 
 
+def isolated(text: object) -> SafeString:
+    """Return text as HTML in its own direction, kept apart from the text around it."""
+    return format_html('<bdi dir="auto">{}</bdi>', visible(text))
+
+
 def _label(match: re.Match[str]) -> str:
     code = ord(match.group())
     name = unicodedata.name(match.group(), "control character").title()
@@ -48,7 +55,8 @@ def _label(match: re.Match[str]) -> str:
 def differences(texts: Sequence[str]) -> list[list[Part]]:
     """Return each text in parts, marking the words that at least one of the other texts does not have there.
 
-    Joining a text's parts gives the text again. Whitespace is marked only between marked words.
+    Joining a text's parts gives the text again. Whitespace is marked only between marked words. Texts that have next to
+    nothing in common are not marked at all.
     """
     tokens = [_TOKENS.findall(text) for text in texts]
     if len(texts) < 2 or any(len(words) > _COMPARED_TOKENS for words in tokens):
@@ -65,6 +73,9 @@ def differences(texts: Sequence[str]) -> list[list[Part]]:
                 position for block in matcher.get_matching_blocks() for position in range(block.a, block.a + block.size)
             }
             shared = [both and position in common for position, both in enumerate(shared)]
+        written = [both for word, both in zip(words, shared, strict=True) if not word.isspace()]
+        if sum(written) < _LEAST_SHARED * len(written):
+            shared = [True] * len(words)
         result.append(_join(words, [not both for both in shared]))
     return result
 

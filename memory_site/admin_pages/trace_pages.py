@@ -17,7 +17,7 @@ from facts.models import Fact, IndexedUnit, Passage
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import shorten, visible
+from memory_site.admin_pages.texts import isolated, shorten
 from retrieval.models import Trace
 from retrieval.traces import unpack
 
@@ -63,6 +63,7 @@ class StatusFilter(admin.SimpleListFilter):
 class TraceAdmin(GovernedAdmin):
     """The trace browser."""
 
+    empty_list = "No read left a trace yet. Every call of POST /v1/context leaves one."
     list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "status", "created"]
     list_display_links = ["asked"]
     list_filter = [StatusFilter, ServedFilter, SubjectFilter]
@@ -84,12 +85,12 @@ class TraceAdmin(GovernedAdmin):
     @admin.display(description="question")
     def asked(self, trace: Trace) -> str | SafeString:
         """What was asked."""
-        return visible(shorten(trace.query, 100)) if trace.query else "(nothing: standing context)"
+        return isolated(shorten(trace.query, 100)) if trace.query else "(nothing: standing context)"
 
     @admin.display(description="subject")
-    def about(self, trace: Trace) -> str:
+    def about(self, trace: Trace) -> SafeString | str:
         """Whom it was about."""
-        return trace.subject_key or "–"
+        return isolated(trace.subject_key) if trace.subject_key else "–"
 
     @admin.display(description="served")
     def served(self, trace: Trace) -> str:
@@ -105,11 +106,6 @@ class TraceAdmin(GovernedAdmin):
     def created(self, trace: Trace) -> datetime:
         """When it was read."""
         return trace.created_at
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the list."""
-        empty = "No read left a trace yet. Every call of POST /v1/context leaves one."
-        return super().changelist_view(request, {"title": "Traces", "empty": empty, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -129,7 +125,10 @@ class TraceAdmin(GovernedAdmin):
             request,
             title="Trace",
             trace=trace,
-            decisions=decisions,
+            groups=[
+                (title, [row for row in decisions if row["unit"] == unit])
+                for title, unit in (("Facts", IndexedUnit.FACT), ("Passages, word for word", IndexedUnit.PASSAGE))
+            ],
             actions=Counter(row["action"] for row in decisions),
             strategies=trace.strategies.items() if isinstance(trace.strategies, dict) else [],
             timings=trace.timings.items() if isinstance(trace.timings, dict) else [],

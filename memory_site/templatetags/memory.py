@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 
+from governance.models import GateDecision
 from memory_site.admin_pages import fact_display, texts
 
 register = template.Library()
@@ -20,7 +21,7 @@ register = template.Library()
 @register.filter
 def stored(text: object) -> SafeString:
     """Stored text: escaped, isolated from what is around it, in its own direction, deceiving characters visible."""
-    return format_html('<bdi dir="auto">{}</bdi>', texts.visible(text))
+    return texts.isolated(text)
 
 
 @register.filter
@@ -46,14 +47,23 @@ def instant(value: datetime | None) -> SafeString:
 
 @register.filter
 def age(value: datetime | None) -> str:
-    """How long ago, in one word: ``3 days``."""
-    return timesince(value, depth=1) if value else "–"
+    """How long ago, in its greatest unit: ``3 days``."""
+    if value is None:
+        return "–"
+    since = timesince(value, depth=1)
+    return "under a minute" if since.startswith("0") else since
 
 
 @register.filter
 def actor(value: dict[str, Any] | None) -> str:
     """An author: name and what sort."""
     return fact_display.actor_name(value)
+
+
+@register.filter
+def rule(decision: GateDecision) -> str:
+    """The gate rule that a decision followed."""
+    return fact_display.gate_rule(decision.cell, decision.gate)
 
 
 @register.filter

@@ -1,0 +1,40 @@
+"""A conflict set in one line: what its sides say."""
+
+from __future__ import annotations
+
+from django.db.models import Prefetch, QuerySet
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from facts.models import ConflictMember, ConflictSet
+from memory_site.admin_pages.fact_display import plain, words
+from memory_site.admin_pages.texts import isolated, shorten
+
+#: Sides named in one line, and characters of each.
+_SIDES, _LENGTH = 3, 60
+
+
+def with_sides(conflicts: QuerySet[ConflictSet]) -> QuerySet[ConflictSet]:
+    """Load the members and their facts with the sets, in one further query."""
+    members = ConflictMember.objects.select_related("fact").order_by("fact_id")
+    return conflicts.prefetch_related(Prefetch("members", queryset=members, to_attr="loaded_members"))
+
+
+def in_short(conflict: ConflictSet) -> SafeString:
+    """Return the claims that compete, such as "lives in: Lisbon / Porto"; for whoever may decide about the set."""
+    facts = [member.fact for member in conflict.loaded_members if member.left_at is None or conflict.closed_at]
+    predicates = {fact.predicate for fact in facts}
+    if len(predicates) == 1 and "" not in predicates:
+        head, sides = f"{words(predicates.pop())}: ", [_value(fact.value) for fact in facts]
+    else:
+        head, sides = "", [fact.statement for fact in facts]
+    shown = [shorten(side, _LENGTH) for side in sides[:_SIDES]]
+    more = [f"{len(sides) - _SIDES} more"] if len(sides) > _SIDES else []
+    return isolated(head) + format_html_join(" / ", "{}", ((isolated(side),) for side in [*shown, *more]))
+
+
+def _value(value: object) -> str:
+    """Return a value without the name of its only part."""
+    if isinstance(value, dict) and len(value) == 1:
+        return plain(next(iter(value.values())))
+    return plain(value)

@@ -1,0 +1,7 @@
+"""Dates and times as the pages write them: 2026-03-31 09:05."""
+
+DATE_FORMAT = "Y-m-d"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = "Y-m-d H:i"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = DATETIME_FORMAT

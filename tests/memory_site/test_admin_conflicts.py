@@ -1,0 +1,260 @@
+"""The conflict page: each decision, its undo, staleness, authority, and the way through the queue."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from facts import conflict_sets
+from facts.actors import pipeline
+from facts.models import Account, ConflictDecision, ConflictSet, Fact
+from facts.vocabulary import ConflictStatus, Form, Status
+from governance.access import Principal
+from governance.models import Role
+from tests.admin_scene import sign_in
+from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, person_in, submit
+
+
+def _conflict(account: Account, *, key: str = "ana") -> ConflictSet:
+    ana = SubjectFactory(account=account, key=key)
+    submit(ana, {"city": "Lisbon"}, at=JANUARY)
+    placed = submit(ana, {"city": "Porto"}, at=MARCH)
+    return ConflictSet.objects.get(members__fact_id=placed.fact_id)
+
+
+def _sides(conflict: ConflictSet) -> list[Fact]:
+    """Return the facts of a set, the older one first."""
+    return list(Fact.objects.filter(conflict_memberships__conflict_set=conflict).order_by("pk"))
+
+
+def _page(conflict: ConflictSet) -> str:
+    return reverse("admin:facts_conflictset_change", args=[conflict.pk])
+
+
+def _decide(client: Client, conflict: ConflictSet, verb: str, **fields: str) -> HttpResponse:
+    version = fields.pop("version", str(conflict.version))
+    address = reverse("admin:conflict_decide", args=[conflict.pk])
+    return client.post(address, {"verb": verb, "version": version, **fields})
+
+
+@pytest.fixture
+def curator(account: Account, client: Client) -> Principal:
+    """A curator of the whole account, signed in."""
+    principal = person_in(account)
+    sign_in(client, principal)
+    return principal
+
+
+def test_the_sides_are_shown_with_their_differences_and_quotes(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    page = client.get(_page(_conflict(account)))
+    first, second = page.context["sides"]
+    assert [part.text for part in first.statement if part.marked] == ["Lisbon"]
+    assert [part.text for part in second.statement if part.marked] == ["Porto"]
+    assert [row.label for row in first.rows if row.differs] == ["Claim", "Valid", "Status"]
+    assert [part.text for part in first.excerpts[0].messages[0].parts if part.marked] == ["Lisbon"]
+
+
+def test_keeping_one_side_ends_the_other_and_says_so(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    lisbon, porto = _sides(conflict)
+    answer = _decide(client, conflict, f"keep_one:{porto.pk}", reason="She moved.")
+    decision = ConflictDecision.objects.get()
+    assert answer["Location"] == f"{_page(conflict)}?decided={decision.pk}"
+    assert (decision.verb, decision.rationale) == ("keep_one", "She moved.")
+    assert decision.actor["membership_id"] == str(curator.membership_id)
+    lisbon.refresh_from_db()
+    porto.refresh_from_db()
+    assert (lisbon.status, lisbon.valid_to, porto.status) == (Status.SUPERSEDED, porto.valid_from, Status.ACTIVE)
+    page = client.get(answer["Location"])
+    assert b"the others ended when it began" in page.content
+    assert page.context["done_undoable"]
+
+
+def test_the_others_may_never_have_been_true(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    lisbon, porto = _sides(conflict)
+    _decide(client, conflict, f"keep_one_never_true:{lisbon.pk}")
+    porto.refresh_from_db()
+    assert porto.status == Status.REJECTED
+
+
+def test_both_hold_under_their_own_conditions(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    lisbon, porto = _sides(conflict)
+    conditions = {f"condition:{fact.pk}": "season" for fact in (lisbon, porto)}
+    values = {f"value:{lisbon.pk}": "winter", f"value:{porto.pk}": "summer"}
+    _decide(client, conflict, "keep_by_qualifier", **conditions, **values)
+    assert [(fact.status, fact.qualifiers) for fact in _sides(conflict)] == [
+        (Status.ACTIVE, {"season": "winter"}),
+        (Status.ACTIVE, {"season": "summer"}),
+    ]
+
+
+def test_a_missing_condition_is_said_and_what_was_typed_is_kept(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    lisbon, _ = _sides(conflict)
+    typed = {f"condition:{lisbon.pk}": "season", f"value:{lisbon.pk}": "winter"}
+    page = _decide(client, conflict, "keep_by_qualifier", reason="Seasons", **typed)
+    assert page.status_code == 422
+    assert b"Every fact that is kept needs what sets it apart." in page.content
+    assert page.context["sides"][0].typed["value"] == "winter"
+    assert b">Seasons</textarea>" in page.content
+    conflict.refresh_from_db()
+    assert conflict.status == ConflictStatus.OPEN
+
+
+def test_both_held_in_their_own_time(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    lisbon, porto = _sides(conflict)
+    days = {f"from:{lisbon.pk}": "2024-01-01", f"to:{lisbon.pk}": "2025-03-01", f"from:{porto.pk}": "2025-03-01"}
+    _decide(client, conflict, "keep_by_interval", **days)
+    assert [(fact.status, str(fact.valid_from)[:10], str(fact.valid_to)[:10]) for fact in _sides(conflict)] == [
+        (Status.SUPERSEDED, "2024-01-01", "2025-03-01"),
+        (Status.ACTIVE, "2025-03-01", "None"),
+    ]
+
+
+@pytest.mark.parametrize("day", ["2025-02-30", "yesterday", "0000-01-01"])
+def test_an_impossible_date_is_said(account: Account, client: Client, curator: Principal, day: str) -> None:
+    conflict = _conflict(account)
+    page = _decide(client, conflict, "defer", until=day)
+    assert page.status_code == 422
+    assert b"A date looks like 2026-03-31." in page.content
+
+
+def test_both_happened(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "keep_as_events")
+    assert [(fact.status, fact.form) for fact in _sides(conflict)] == [(Status.ACTIVE, Form.EVENT)] * 2
+
+
+def test_neither_was_ever_true(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "reject_all")
+    assert [fact.status for fact in _sides(conflict)] == [Status.REJECTED, Status.REJECTED]
+
+
+def test_there_is_no_contradiction(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "dismiss", distinction="home and office")
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.rationale) == (ConflictStatus.DISMISSED, "home and office")
+
+
+def test_a_deferred_conflict_leaves_the_queue(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "defer", until="2999-01-01")
+    listed = reverse("admin:facts_conflictset_changelist")
+    assert list(client.get(listed).context["cl"].result_list) == []
+    assert list(client.get(listed, {"state": "deferred"}).context["cl"].result_list) == [conflict]
+
+
+def test_a_decision_is_undone(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    before = [(fact.status, fact.valid_to) for fact in _sides(conflict)]
+    _decide(client, conflict, f"keep_one:{_sides(conflict)[0].pk}")
+    decision = ConflictDecision.objects.get()
+    answer = client.post(reverse("admin:conflict_undo", args=[conflict.pk, decision.pk]))
+    assert answer["Location"] == f"{_page(conflict)}?undone=1"
+    conflict.refresh_from_db()
+    assert conflict.status == ConflictStatus.OPEN
+    assert [(fact.status, fact.valid_to) for fact in _sides(conflict)] == before
+
+
+def test_a_set_that_changed_says_what_changed_and_decides_nothing(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    lisbon, _ = _sides(conflict)
+    seen = conflict.version
+    third = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, statement="In Faro.")
+    conflict_sets.join(conflict, fact_id=third.pk, withheld=True, actor=pipeline())
+    page = _decide(client, conflict, f"keep_one:{lisbon.pk}", version=str(seen), reason="Sure.")
+    assert page.status_code == 409
+    assert b"changed while you looked at it" in page.content
+    assert [what for _, what in page.context["stale"]] == ["a fact joined"]
+    assert [side.joined_since for side in page.context["sides"]] == [False, False, True]
+    assert b">Sure.</textarea>" in page.content
+    assert ConflictDecision.objects.count() == 0
+
+
+def test_a_form_without_a_version_decides_nothing(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    page = _decide(client, conflict, f"keep_one:{_sides(conflict)[0].pk}", version="")
+    assert page.status_code == 409
+    assert ConflictDecision.objects.count() == 0
+
+
+def test_an_unknown_decision_is_refused(account: Account, client: Client, curator: Principal) -> None:
+    assert _decide(client, _conflict(account), "flip_a_coin").status_code == 422
+
+
+def test_somebody_who_put_a_fact_in_does_not_decide_about_it(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    lisbon, _ = _sides(conflict)
+    mine = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, actor=curator.actor)
+    conflict_sets.join(conflict, fact_id=mine.pk, withheld=True, actor=pipeline())
+    page = _decide(client, conflict, "reject_all")
+    assert page.status_code == 403
+    assert b"Nobody decides about what they put in themselves." in page.content
+
+
+def test_a_conflict_of_another_scope_does_not_exist(account: Account, client: Client) -> None:
+    conflict = _conflict(account)
+    sign_in(client, person_in(account, path="/sales"))
+    assert client.get(_page(conflict)).status_code == 404
+    assert _decide(client, conflict, "reject_all").status_code == 404
+
+
+def test_a_decision_leads_to_the_next_of_the_filtered_list(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflicts = [_conflict(account, key=key) for key in ("a", "b", "c")]
+    filters = "kind=contradiction"
+    page = client.get(_page(conflicts[0]), {"_changelist_filters": filters})
+    assert (page.context["place"], len(page.context["queue"].ids)) == (1, 3)
+    assert page.context["following_address"].startswith(_page(conflicts[1]))
+    answer = _decide(client, conflicts[1], "keep_as_events", _changelist_filters=filters)
+    assert answer["Location"].startswith(f"{_page(conflicts[2])}?_changelist_filters=kind%3Dcontradiction&decided=")
+    page = client.get(answer["Location"])
+    assert (page.context["place"], len(page.context["queue"].ids)) == (2, 2)
+    assert page.context["done"].conflict_set == conflicts[1]
+
+
+def test_the_page_costs_the_same_for_any_number_of_sides(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    lisbon, _ = _sides(conflict)
+    with CaptureQueriesContext(
+        connection,
+    ) as two:
+        client.get(_page(conflict))
+    for number in range(4):
+        more = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, statement=f"{number}.")
+        conflict_sets.join(conflict, fact_id=more.pk, withheld=True, actor=pipeline())
+    with CaptureQueriesContext(connection) as six:
+        client.get(_page(conflict))
+    assert len(six) == len(two)
+    assert len(two) <= 40
+
+
+def test_an_unknown_conflict_is_not_found(account: Account, client: Client, curator: Principal) -> None:
+    assert client.get(reverse("admin:facts_conflictset_change", args=[uuid.uuid4()])).status_code == 404
+    assert client.get(reverse("admin:facts_conflictset_change", args=["nonsense"])).status_code == 404
+
+
+def test_whoever_administers_decides_too(account: Account, client: Client) -> None:
+    conflict = _conflict(account)
+    sign_in(client, person_in(account, role=Role.ACCOUNT_ADMIN))
+    assert client.get(_page(conflict)).context["may_decide"]
