@@ -105,6 +105,33 @@ def join(
     withholding.refresh(conflict.account_id, [fact_id, *also_withheld])
 
 
+def oppose(fact: Fact, holder: Fact, *, reason: str, actor: Actor, group: uuid.UUID) -> None:
+    """Set a fact against the current holder of its identity, in the open set of that identity or in a new one."""
+    open_one = ConflictSet.objects.filter(
+        account_id=fact.account_id,
+        scope_id=fact.scope_id,
+        subject_id=fact.subject_id,
+        identity_key=fact.identity_key,
+        status=ConflictStatus.OPEN,
+        kind=ConflictKind.CONTRADICTION,
+    ).first()
+    if open_one is None:
+        open_set(
+            account_id=fact.account_id,
+            scope_id=fact.scope_id,
+            subject_id=fact.subject_id,
+            kind=ConflictKind.CONTRADICTION,
+            members=[(holder.id, True), (fact.id, True)],
+            reason=reason,
+            actor=actor,
+            identity_key=fact.identity_key,
+            group=group,
+        )
+        return
+    for member in (holder, fact):
+        join(open_one, fact_id=member.id, withheld=True, actor=actor, group=group)
+
+
 def rejoin(fact: Fact, *, actor: Actor, group: uuid.UUID) -> None:
     """Make a fact that has come back a member again of the sets that it left and that are still open."""
     if Status(fact.status) in _LEFT:

@@ -5,7 +5,8 @@ Text rows are written with the fact; vector rows when a vector is there (missing
 because every write to these tables costs index-only scans until the next vacuum.
 
 A fact is searchable while it is active, provisional (for its own subject), or a member of an open conflict set: the
-last are found and then blocked, so that a trace can say that something was hidden.
+last are found and then blocked, so that a trace can say that something was hidden. Passages likewise: those of an
+open conflict are found and blocked, those that were forgotten or withdrawn are not found.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _FACT_STATE = f"""
     FROM facts_fact f JOIN facts_subject s ON s.id = f.subject_id
     WHERE f.account_id = %(account)s AND f.id = ANY(%(ids)s)"""
 _PASSAGE_STATE = f"""
-    SELECT p.id, p.account_id, p.scope_id, p.subject_id, e.withdrawn_at IS NULL AS active,
+    SELECT p.id, p.account_id, p.scope_id, p.subject_id,
+           (e.withdrawn_at IS NULL AND p.withheld <> 'source_forgotten') AS active,
            {_PASSAGE_AUDIENCE} AS audience, NULL::timestamptz AS expires_at,
            p.occurred_at AS valid_from, NULL::timestamptz AS valid_to
     FROM facts_passage p JOIN facts_subject s ON s.id = p.subject_id JOIN facts_event e ON e.id = p.event_id

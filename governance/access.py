@@ -108,16 +108,20 @@ def person(membership: Membership) -> Principal:
 
 
 def role_at(principal: Principal, path: str) -> str | None:
-    """Return the highest role that the person's grants leave at ``path``; any applicable deny removes that role."""
+    """Return the highest role that the person's grants leave at ``path``.
+
+    Any applicable deny wins: it takes its role away and those above, which include it; those below stay.
+    """
     above = {path, *ancestor_paths(path)}
     applicable = [
-        (role, effect)
+        (_RANK[role], effect)
         for scope_path, role, effect, propagates, _ in principal.grants
         if scope_path == path or (propagates and scope_path in above)
     ]
-    denied = {role for role, effect in applicable if effect == Effect.DENY}
-    allowed = {role for role, effect in applicable if effect == Effect.ALLOW} - denied
-    return max(allowed, key=_RANK.__getitem__, default=None)
+    highest = max((rank for rank, effect in applicable if effect == Effect.ALLOW), default=-1)
+    ceiling = min((rank for rank, effect in applicable if effect == Effect.DENY), default=len(_RANK)) - 1
+    rank = min(highest, ceiling)
+    return Role.values[rank] if rank >= 0 else None
 
 
 def has_role(principal: Principal, path: str, at_least: str) -> bool:
@@ -215,9 +219,10 @@ def _named_peer(principal: Principal, peer_key: str) -> Subject:
 
 def _restricted_granted(principal: Principal) -> bool:
     """Restricted facts are granted only where every grant of the person at the root says so; scopes narrow later."""
-    return any(
+    granted = any(
         restricted and effect == Effect.ALLOW and path == ROOT for path, _, effect, _, restricted in principal.grants
     )
+    return granted and role_at(principal, ROOT) is not None
 
 
 def curator_paths(principal: Principal, paths: Iterable[str]) -> list[str]:

@@ -7,18 +7,19 @@ which such a person delegated ``resolve``, and nobody on a fact that they themse
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from facts import resolution
 from facts.actors import Actor
 from facts.errors import Conflicting, NotFound, Refused
-from facts.models import ConflictDecision, ConflictSet
+from facts.models import ConflictDecision, ConflictSet, Fact
 from facts.tenancy import account_transaction
 from governance.access import Delegation, Principal, has_role, require_authority
 from governance.models import Role
 from governance.provenance import put_in_by
+from governance.reviews import resume_for, withdraw_for
 
 
 def deciding_actor(principal: Principal, conflict_id: uuid.UUID) -> Actor:
@@ -54,30 +55,24 @@ def keep_one(
     expected_version: int | None = None,
 ) -> ConflictDecision:
     """Keep one member; see ``facts.resolution.keep_one``."""
-    with account_transaction(principal.account_id):
-        return resolution.keep_one(
-            conflict_id,
-            account_id=principal.account_id,
-            fact_id=fact_id,
-            others_never_true=others_never_true,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal,
+        conflict_id,
+        resolution.keep_one,
+        fact_id=fact_id,
+        others_never_true=others_never_true,
+        rationale=rationale,
+        expected_version=expected_version,
+    )
 
 
 def reject_all(
     principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "", expected_version: int | None = None
 ) -> ConflictDecision:
     """No member was ever true; see ``facts.resolution.reject_all``."""
-    with account_transaction(principal.account_id):
-        return resolution.reject_all(
-            conflict_id,
-            account_id=principal.account_id,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal, conflict_id, resolution.reject_all, rationale=rationale, expected_version=expected_version
+    )
 
 
 def keep_by_qualifier(
@@ -89,29 +84,23 @@ def keep_by_qualifier(
     expected_version: int | None = None,
 ) -> ConflictDecision:
     """Keep every member under what sets it apart; see ``facts.resolution.keep_by_qualifier``."""
-    with account_transaction(principal.account_id):
-        return resolution.keep_by_qualifier(
-            conflict_id,
-            account_id=principal.account_id,
-            qualifiers=qualifiers,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal,
+        conflict_id,
+        resolution.keep_by_qualifier,
+        qualifiers=qualifiers,
+        rationale=rationale,
+        expected_version=expected_version,
+    )
 
 
 def keep_as_events(
     principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "", expected_version: int | None = None
 ) -> ConflictDecision:
     """Keep every member as an occurrence; see ``facts.resolution.keep_as_events``."""
-    with account_transaction(principal.account_id):
-        return resolution.keep_as_events(
-            conflict_id,
-            account_id=principal.account_id,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal, conflict_id, resolution.keep_as_events, rationale=rationale, expected_version=expected_version
+    )
 
 
 def keep_by_interval(
@@ -123,15 +112,14 @@ def keep_by_interval(
     expected_version: int | None = None,
 ) -> ConflictDecision:
     """Keep every member in its own time; see ``facts.resolution.keep_by_interval``."""
-    with account_transaction(principal.account_id):
-        return resolution.keep_by_interval(
-            conflict_id,
-            account_id=principal.account_id,
-            intervals=intervals,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal,
+        conflict_id,
+        resolution.keep_by_interval,
+        intervals=intervals,
+        rationale=rationale,
+        expected_version=expected_version,
+    )
 
 
 def dismiss(
@@ -143,15 +131,14 @@ def dismiss(
     expected_version: int | None = None,
 ) -> ConflictDecision:
     """Say that the members do not contradict each other; see ``facts.resolution.dismiss``."""
-    with account_transaction(principal.account_id):
-        return resolution.dismiss(
-            conflict_id,
-            account_id=principal.account_id,
-            distinction=distinction,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+    return _decide(
+        principal,
+        conflict_id,
+        resolution.dismiss,
+        distinction=distinction,
+        rationale=rationale,
+        expected_version=expected_version,
+    )
 
 
 def defer(
@@ -163,15 +150,30 @@ def defer(
     expected_version: int | None = None,
 ) -> ConflictDecision:
     """Decide later; see ``facts.resolution.defer``."""
+    return _decide(
+        principal,
+        conflict_id,
+        resolution.defer,
+        until=until,
+        rationale=rationale,
+        expected_version=expected_version,
+    )
+
+
+def _decide(
+    principal: Principal, conflict_id: uuid.UUID, verb: Callable[..., ConflictDecision], **given: Any
+) -> ConflictDecision:
+    """Carry a verb out as the caller, and close what was asked about the facts that it decided."""
     with account_transaction(principal.account_id):
-        return resolution.defer(
-            conflict_id,
-            account_id=principal.account_id,
-            until=until,
-            actor=deciding_actor(principal, conflict_id),
-            rationale=rationale,
-            expected_version=expected_version,
-        )
+        actor = deciding_actor(principal, conflict_id)
+        decision = verb(conflict_id, account_id=principal.account_id, actor=actor, **given)
+        withdraw_for(_changed(decision), account_id=principal.account_id, actor=actor)
+        return decision
+
+
+def _changed(decision: ConflictDecision) -> list[uuid.UUID]:
+    changes = decision.changes
+    return [uuid.UUID(change["fact"]) for change in changes if change["from_version"] != change["to_version"]]
 
 
 def undo(principal: Principal, decision_id: uuid.UUID, *, rationale: str = "") -> ConflictDecision:
@@ -181,7 +183,10 @@ def undo(principal: Principal, decision_id: uuid.UUID, *, rationale: str = "") -
         if decision is None:
             raise NotFound("There is no such decision.", code="decision_not_found")
         actor = deciding_actor(principal, decision.conflict_set_id)
-        return resolution.undo(decision_id, account_id=principal.account_id, actor=actor, rationale=rationale)
+        decision = resolution.undo(decision_id, account_id=principal.account_id, actor=actor, rationale=rationale)
+        for fact in Fact.objects.filter(account_id=principal.account_id, pk__in=_changed(decision)):
+            resume_for(fact)
+        return decision
 
 
 def undo_last(principal: Principal, conflict_id: uuid.UUID, *, rationale: str = "") -> ConflictDecision:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
+from django.db.models import Q
+
 from facts import lifecycle
 from facts.actors import Actor
 from facts.audience import Reader, visible_to
 from facts.clock import now
 from facts.errors import DomainError, NotFound
+from facts.locks import lock_subject
 from facts.models import Fact
-from facts.status_graph import may_follow
 from facts.vocabulary import Status
 from governance.models import Feedback, Rating, Review, ReviewKind, ReviewStatus
 
 #: A contest is due a day after it was raised.
 CONTEST_DUE = timedelta(days=1)
+
+#: Statuses in which a fact is served to those the audience rule allows, or was until lately; its subject sees more.
+_RATEABLE = frozenset({Status.ACTIVE, Status.NEEDS_REVALIDATION, Status.DISPUTED, Status.SUPERSEDED, Status.EXPIRED})
 
 
 def rate(
@@ -31,16 +36,14 @@ def rate(
 ) -> Feedback:
     """Record a rating of a fact the reader may see, or of a trace; the caller has checked the trace.
 
-    ``incorrect`` on an active fact disputes it (nobody is served it) and asks curators; runs in the caller's account
-    transaction. Raises ``DomainError`` (``invalid_payload``) and ``NotFound`` (``fact_not_found``).
+    ``incorrect`` on a fact that is served disputes it (nobody is served it) and asks curators; runs in the caller's
+    account transaction. Raises ``DomainError`` (``invalid_payload``) and ``NotFound`` (``fact_not_found``).
     """
     if (fact_id is None) == (trace_id is None):
         raise DomainError("Rate one fact or one trace.", field="fact_id")
-    fact = None
-    if fact_id is not None:
-        fact = Fact.objects.filter(visible_to(reader), account_id=account_id, pk=fact_id).first()
-        if fact is None:
-            raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
+    if rating not in Rating.values:
+        raise DomainError("There is no such rating.", field="rating")
+    fact = None if fact_id is None else _rated(account_id, fact_id, reader)
     feedback = Feedback.objects.create(
         account_id=account_id,
         fact=fact,
@@ -49,14 +52,26 @@ def rate(
         comment=comment[:2000],
         actor=actor.as_json(),
     )
-    if fact is not None and rating == Rating.INCORRECT and may_follow(fact.status, Status.DISPUTED):
+    if fact is not None and rating == Rating.INCORRECT and fact.status in {Status.ACTIVE, Status.PROVISIONAL}:
         _contest(fact, actor)
     return feedback
 
 
+def _rated(account_id: uuid.UUID, fact_id: uuid.UUID, reader: Reader) -> Fact:
+    """Return the fact as it stands under its subject's lock, if it is one that this reader can have been served."""
+    to_itself = Q(status__in=[Status.PROVISIONAL, Status.REJECTED], subject_id=reader.subject_id)
+    served = Q(status__in=_RATEABLE) | to_itself
+    rateable = Fact.objects.filter(visible_to(reader), served, account_id=account_id, pk=fact_id)
+    fact = rateable.first()
+    if fact is not None:
+        lock_subject(fact.scope_id, fact.subject_id)
+        fact = rateable.first()
+    if fact is None:
+        raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
+    return fact
+
+
 def _contest(fact: Fact, actor: Actor) -> None:
-    if fact.status not in {Status.ACTIVE, Status.PROVISIONAL}:
-        return
     fact = lifecycle.transition(
         fact.id,
         account_id=fact.account_id,
@@ -64,7 +79,6 @@ def _contest(fact: Fact, actor: Actor) -> None:
         actor=actor,
         action="fact.contested",
         reason="rated_incorrect",
-        expected_version=fact.version,
     )
     Review.objects.get_or_create(
         account_id=fact.account_id,

@@ -88,10 +88,12 @@ class Verdict:
         return self.gate_a is GateOutcome.REJECT
 
 
+#: What a preset decides by itself asks for no human source: pages and search results have none.
 _AUTOMATIC = {
     "gate_a": GateAMode.AUTO_KEEP,
     "gate_b": GateBMode.AUTO_PLACE,
     "minimum_evidence_level": EvidenceLevel.INDIRECT,
+    "minimum_corroboration": 0,
 }
 
 
@@ -163,7 +165,7 @@ def _judge_keeping(question: Question, cell: Cell) -> tuple[GateOutcome, tuple[s
         reasons.append("rule_wants_a_person")
     if question.origin_trust == OriginTrust.UNTRUSTED:
         reasons.append("untrusted_source")
-    if cell.minimum_evidence_level == EvidenceLevel.DIRECT and question.evidence_level != EvidenceLevel.DIRECT:
+    if cell.minimum_evidence_level != EvidenceLevel.INDIRECT and question.evidence_level != EvidenceLevel.DIRECT:
         reasons.append("evidence_indirect")
     return (GateOutcome.WAIT if reasons else GateOutcome.PASS), tuple(reasons)
 

@@ -619,9 +619,7 @@ def _mark_possible(fact: Fact, possible: Sequence[uuid.UUID], *, actor: Actor, g
 def due_starts(account_id: uuid.UUID, at: datetime) -> list[Fact]:
     """Return the held facts whose stated start has come: the sweep places them, and the old value ends."""
     return list(
-        Fact.objects.filter(
-            account_id=account_id, status=Status.HELD, starts_later=True, withheld="", valid_from__lte=at
+        Fact.objects.filter(account_id=account_id, status=Status.HELD, starts_later=True, valid_from__lte=at).order_by(
+            "valid_from", "id"
         )
-        .select_related("subject", "scope")
-        .order_by("valid_from", "id")
     )

@@ -1,4 +1,4 @@
-"""Deciding what waits: approve or reject a fact that the gates left to a person."""
+"""Deciding what waits for a person: approve or reject a fact that the gates left open, or that a reader contests."""
 
 from __future__ import annotations
 
@@ -10,40 +10,48 @@ from facts.clock import now
 from facts.errors import Conflicting, NotFound, Refused
 from facts.ids import new_id
 from facts.locks import lock_subject
-from facts.models import Fact
+from facts.models import Fact, FactRevision
 from facts.models.conflicts import SuppressionCause
+from facts.returning import bring_back
 from facts.tenancy import account_transaction
 from facts.vocabulary import Status
 from governance.access import Delegation, Principal, require_authority
 from governance.gates import GateOutcome
-from governance.models import Gate, Review, ReviewStatus
+from governance.models import Gate, Review, ReviewKind, ReviewStatus
 from governance.placement import place_waiting, record_gates
 from governance.provenance import put_in_by
 
+#: What repetition changes about a waiting fact: it is still what was reviewed.
+_CHANGED_BY_REPETITION = frozenset({"corroboration", "last_reinforced_at"})
+
 
 def approve(principal: Principal, review_id: uuid.UUID, *, rationale: str = "") -> Review:
-    """Accept a waiting fact: both gates pass by this person, and the fact is planned again and placed.
+    """Say yes: a waiting fact passes both gates by this person, is planned again and placed; a contested one returns.
 
     Raises ``NotFound`` (``review_not_found``), ``Conflicting`` (``review_decided``, ``stale_version``) and ``Refused``
     (``human_required``, ``forbidden_scope``, ``own_request``).
     """
     with account_transaction(principal.account_id):
         review, fact, actor = _open(principal, review_id)
-        outcomes = dict.fromkeys(Gate.values, (GateOutcome.PASS, ("approved",)))
-        record_gates(fact, outcomes=outcomes, cell={"review": str(review.id)}, actor=actor)
-        place_waiting(fact, actor=actor, action="review.approved", reason=rationale)
+        if review.kind == ReviewKind.CONTEST:
+            _refuse_contest(review, fact, actor=actor, rationale=rationale)
+        else:
+            outcomes = dict.fromkeys(Gate.values, (GateOutcome.PASS, ("approved",)))
+            record_gates(fact, outcomes=outcomes, cell={"review": str(review.id)}, actor=actor)
+            place_waiting(fact, actor=actor, action="review.approved", reason=rationale)
         return _close(review, ReviewStatus.APPROVED, actor=actor, rationale=rationale)
 
 
 def reject(principal: Principal, review_id: uuid.UUID, *, rationale: str = "") -> Review:
-    """Refuse a waiting fact: it never becomes current, and what was said up to now does not bring it back.
+    """Say no: the fact was never true, and what was said up to now does not bring it back.
 
     Raises as :func:`approve`.
     """
     with account_transaction(principal.account_id):
         review, fact, actor = _open(principal, review_id)
-        outcomes = {Gate.A: (GateOutcome.REJECT, ("rejected",)), Gate.B: (GateOutcome.WAIT, ("rejected",))}
-        record_gates(fact, outcomes=outcomes, cell={"review": str(review.id)}, actor=actor)
+        if review.kind != ReviewKind.CONTEST:
+            outcomes = {Gate.A: (GateOutcome.REJECT, ("rejected",)), Gate.B: (GateOutcome.WAIT, ("rejected",))}
+            record_gates(fact, outcomes=outcomes, cell={"review": str(review.id)}, actor=actor)
         fact = lifecycle.transition(
             fact.id,
             account_id=fact.account_id,
@@ -51,10 +59,24 @@ def reject(principal: Principal, review_id: uuid.UUID, *, rationale: str = "") -
             actor=actor,
             action="review.rejected",
             reason=rationale,
-            group=new_id(),
         )
         suppressions.suppress(fact, cause=SuppressionCause.REJECTED, actor=actor, evidence_until=now())
-        return _close(review, ReviewStatus.REJECTED, actor=actor, rationale=rationale)
+        closed = _close(review, ReviewStatus.REJECTED, actor=actor, rationale=rationale)
+        withdraw_for([fact.id], account_id=fact.account_id, actor=actor)
+        return closed
+
+
+def _refuse_contest(review: Review, fact: Fact, *, actor: Actor, rationale: str) -> None:
+    """Give a contested fact back the status and interval that it had before."""
+    before = FactRevision.objects.filter(account_id=fact.account_id, fact=fact, version__lt=review.fact_version)
+    bring_back(
+        fact,
+        to_version=before.order_by("-version").values_list("version", flat=True)[0],
+        actor=actor,
+        action="contest.refused",
+        reason=rationale,
+        group=new_id(),
+    )
 
 
 def withdraw_for(fact_ids: list[uuid.UUID], *, account_id: uuid.UUID, actor: Actor) -> int:
@@ -64,13 +86,23 @@ def withdraw_for(fact_ids: list[uuid.UUID], *, account_id: uuid.UUID, actor: Act
     )
 
 
+def resume_for(fact: Fact) -> None:
+    """Ask again about a fact that has come back to wait for a person, where its review was withdrawn meanwhile."""
+    kind = {
+        Status.PROVISIONAL: ReviewKind.NEW_FACT,
+        Status.HELD: ReviewKind.NEW_FACT,
+        Status.DISPUTED: ReviewKind.CONTEST,
+    }.get(Status(fact.status))
+    last = Review.objects.filter(account_id=fact.account_id, fact=fact, kind=kind).order_by("-id").first()
+    if last is not None and last.status == ReviewStatus.WITHDRAWN:
+        last.status, last.decided_by, last.decided_at = ReviewStatus.PENDING, None, None
+        last.save(update_fields=["status", "decided_by", "decided_at"])
+
+
 def _open(principal: Principal, review_id: uuid.UUID) -> tuple[Review, Fact, Actor]:
-    """Lock the review and its fact's subject, and check that it still is what was asked about."""
-    review = (
-        Review.objects.select_for_update(of=("self",))
-        .filter(account_id=principal.account_id, pk=review_id, fact__isnull=False)
-        .first()
-    )
+    """Lock the fact's subject and the review, and check that it still is what was asked about."""
+    asked = Review.objects.filter(account_id=principal.account_id, pk=review_id, fact__isnull=False)
+    review = asked.first()
     if review is None:
         raise NotFound("There is no such review.", code="review_not_found")
     fact = Fact.objects.select_related("scope", "subject", "account").get(
@@ -80,13 +112,20 @@ def _open(principal: Principal, review_id: uuid.UUID) -> tuple[Review, Fact, Act
     own_request = review.requested_by.get("membership_id") == str(actor.membership_id)
     if own_request or put_in_by(principal.account_id, [fact.id], actor):
         raise Refused("Nobody decides about what they put in themselves.", code="own_request")
+    lock_subject(fact.scope_id, fact.subject_id)
+    review = asked.select_for_update().get()
     if review.status != ReviewStatus.PENDING:
         raise Conflicting(f"The review is {review.status} already.", code="review_decided")
-    lock_subject(fact.scope_id, fact.subject_id)
     fact.refresh_from_db()
-    if fact.version != review.fact_version:
+    if not _is_what_was_reviewed(fact, review):
         raise Conflicting("What you reviewed has changed.", code="stale_version", field="version")
     return review, fact, actor
+
+
+def _is_what_was_reviewed(fact: Fact, review: Review) -> bool:
+    reviewed = FactRevision.objects.get(account_id=fact.account_id, fact=fact, version=review.fact_version)
+    names = ("status", *(set(lifecycle.MUTABLE) - _CHANGED_BY_REPETITION))
+    return all(getattr(fact, name) == getattr(reviewed, name) for name in names)
 
 
 def _close(review: Review, status: str, *, actor: Actor, rationale: str) -> Review:

@@ -45,12 +45,18 @@ def test_incorrect_contests_a_current_fact(app, fact):
     assert Review.objects.get().kind == "contest"
 
 
-@pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.REJECTED, Status.DISPUTED, Status.DISABLED])
+@pytest.mark.parametrize("status", [Status.SUPERSEDED, Status.REJECTED, Status.DISPUTED])
 def test_incorrect_changes_no_other_fact(app, ada, status):
     fact = FactFactory(subject=ada, status=status)
     body = app.post("/v1/feedback", {"fact_id": str(fact.id), "rating": "incorrect"}).json()
     assert (body["fact_status"], body["effect"]) == (status, "none")
     assert Fact.objects.get().status == status
+
+
+def test_what_was_forgotten_is_not_there(app, ada):
+    fact = FactFactory(subject=ada, status=Status.DISABLED)
+    answer = app.post("/v1/feedback", {"fact_id": str(fact.id), "rating": "incorrect"})
+    assert problem(answer) == (404, "fact_not_found", "fact_id")
 
 
 @pytest.mark.parametrize("rating", ["useful", "irrelevant"])

@@ -119,7 +119,7 @@ def test_deciding_twice(curator, review):
 
 
 def test_what_has_changed_is_looked_at_again(curator, waiting, review):
-    Fact.objects.filter(pk=waiting.pk).update(version=waiting.version + 1)
+    Fact.objects.filter(pk=waiting.pk).update(version=waiting.version + 1, confidence=0.6)
     assert problem(curator.post(f"/v1/reviews/{review.id}/approve")) == (409, "stale_version", "version")
 
 
