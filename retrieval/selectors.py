@@ -48,11 +48,20 @@ def get_trace(principal: Principal, trace_id: uuid.UUID) -> Trace:
     return trace
 
 
-def traces(principal: Principal, *, paths: Sequence[str], subject_key: str = "") -> QuerySet[Trace]:
-    """Return the traces of reads at these scope paths that the caller may inspect, without their decisions."""
+def traces(principal: Principal, *, path: str | None = None, subject_key: str = "") -> QuerySet[Trace]:
+    """Return the traces that the caller may inspect, without their decisions: its own and those where it curates.
+
+    ``path`` narrows to reads at that scope, which need not exist; ``subject_key`` to reads about that
+    subject.
+    """
+    paths = [path] if path is not None else [scope.path for scope in all_readable_scopes(principal)]
     mine = Q(credential_id=principal.pk) | Q(scope_path__in=curator_paths(principal, paths))
-    found = Trace.objects.filter(mine, account_id=principal.account_id, scope_path__in=list(paths))
-    return (found.filter(subject_key=subject_key) if subject_key else found).defer("decisions", "timings")
+    found = Trace.objects.filter(mine, account_id=principal.account_id)
+    if path is not None:
+        found = found.filter(scope_path=path)
+    if subject_key:
+        found = found.filter(subject_key=subject_key)
+    return found.defer("decisions", "timings")
 
 
 def facts(

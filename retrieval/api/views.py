@@ -89,8 +89,11 @@ class TracesView(APIView):
         values = query_of(request, shapes.TracesQuery)
         require_right(principal, Right.READ)
         with account_transaction(principal.account_id):
+            named = values["call_scope"]
+            if named is not None:
+                check_limit(principal, named.path)
             found = selectors.traces(
-                principal, paths=_paths(principal, values), subject_key=values["subject_key"] or ""
+                principal, path=named.path if named else None, subject_key=values["subject_key"] or ""
             )
             rows, cursor = page(found, listing="traces", **paging(values))
             return Response({"traces": [presenting.trace_summary(row) for row in rows], "next_cursor": cursor})
@@ -214,22 +217,11 @@ def _place(principal: Principal, values: dict[str, Any]) -> tuple[list[Scope], S
     return readable_scopes(principal, named.path, exact=named.exact), subject, reader
 
 
-def _paths(principal: Principal, values: dict[str, Any]) -> list[str]:
-    """Return the scope paths whose traces are listed: the one named, which may be unknown, or all readable ones."""
-    named = values["call_scope"]
-    if named is None:
-        return [scope.path for scope in all_readable_scopes(principal)]
-    check_limit(principal, named.path)
-    return [named.path]
-
-
 def _scopes_below(principal: Principal, values: dict[str, Any]) -> list[Scope]:
     named = values["call_scope"]
     if named is None:
         return all_readable_scopes(principal)
+    if named.exact:
+        return readable_scopes(principal, named.path, exact=True)
     check_limit(principal, named.path)
-    return (
-        readable_scopes(principal, named.path, exact=True)
-        if named.exact
-        else selectors.readable_below(principal, named.path)
-    )
+    return selectors.readable_below(principal, named.path)
