@@ -54,7 +54,10 @@ CONFIGURATION: Mapping[str, str] = {
     "random_page_cost": "1.1",
     "max_wal_size": "'2GB'",
     "wal_compression": "on",
-    "log_min_duration_statement": "1000",
+    # Statements and the details of errors quote what is stored; the log must not.
+    "log_min_duration_statement": "-1",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
     "shared_preload_libraries": "'pg_stat_statements'",
 }
 

@@ -170,6 +170,17 @@ def test_keeps_what_was_committed_when_the_server_is_killed(server: EmbeddedPost
         assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
 
 
+def test_the_log_does_not_quote_what_is_stored(server: EmbeddedPostgres) -> None:
+    with connect(server) as connection:
+        connection.execute("CREATE TABLE once (name text UNIQUE)")
+        connection.execute("INSERT INTO once VALUES ('Ada')")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO once VALUES ('Ada')")
+    log = (server.data / "server.log").read_text()
+    assert "violates unique constraint" in log
+    assert "Ada" not in log
+
+
 def test_attaching_and_leaving_do_not_disturb_the_others(server: EmbeddedPostgres, place: Path) -> None:
     guest = EmbeddedPostgres(place / "postgres", configuration=SMALL)
     with connect(server) as connection:
