@@ -197,10 +197,19 @@ def _bare_value(claim: Claim) -> Any:
 
 
 def _says_the_same(proposal: Claim, known: Known) -> bool:
-    if proposal.predicate and known.claim.predicate:
-        identities = {known.claim.identity_key, known.stated_identity}
-        return proposal.identity_key in identities and proposal.value_key == known.claim.value_key
-    return proposal.statement_hash == known.claim.statement_hash
+    if not (proposal.predicate and known.claim.predicate):
+        return proposal.statement_hash == known.claim.statement_hash
+    if proposal.identity_key not in {known.claim.identity_key, known.stated_identity}:
+        return False
+    return proposal.value_key == known.claim.value_key or _restates_part(proposal, known.claim)
+
+
+def _restates_part(claim: Claim, known: Claim) -> bool:
+    """Whether a state leaves unsaid some of what is known and agrees in the rest, as after an update it will."""
+    if claim.denies or known.denies or not (claim.is_state and known.is_state):
+        return False
+    stated, whole = _bare_value(claim), _bare_value(known)
+    return bool(stated) and stated.items() <= whole.items()
 
 
 def _repeats(proposal: Proposal, known: Known) -> bool:
@@ -251,7 +260,7 @@ def _plan(
     if again is not None:
         return again
 
-    repeated = _repetition(proposal, [known for known in same if not (over and _outlasts(known, proposal))])
+    repeated = _repetition(proposal, [known for known in same if not (over and _goes_on_after(known, proposal))])
     if repeated is not None:
         return repeated
 
@@ -295,12 +304,15 @@ def _has_ended(known: Known, proposal: Proposal, now: datetime) -> bool:
     )
 
 
+def _goes_on_after(known: Known, proposal: Proposal) -> bool:
+    """Whether ``known`` is believed to hold after the candidate's end."""
+    return known.valid_to is None or (proposal.ends_at is not None and known.valid_to > proposal.ends_at)
+
+
 def _outlasts(known: Known, proposal: Proposal) -> bool:
     """Whether a current fact held before the candidate's stated end and is believed to go on after it."""
-    if Status(known.status) not in _CURRENT or proposal.ends_at is None:
-        return False
-    began = known.valid_from is None or known.valid_from < proposal.ends_at
-    return began and (known.valid_to is None or known.valid_to > proposal.ends_at)
+    began = known.valid_from is None or (proposal.ends_at is not None and known.valid_from < proposal.ends_at)
+    return Status(known.status) in _CURRENT and began and _goes_on_after(known, proposal)
 
 
 def _already_evidence(proposal: Proposal, same: Sequence[Known], others: Sequence[Known]) -> Plan | None:
