@@ -59,6 +59,13 @@ def test_what_was_forgotten_is_not_there(app, ada):
     assert problem(answer) == (404, "fact_not_found", "fact_id")
 
 
+@pytest.mark.parametrize("status", [Status.CANDIDATE, Status.HELD, Status.DISABLED, Status.REDACTED])
+def test_what_nobody_is_served_is_unknown(app, ada, status):
+    fact = FactFactory(subject=ada, status=status)
+    response = app.post("/v1/feedback", {"fact_id": str(fact.id), "rating": "incorrect"})
+    assert problem(response) == (404, "fact_not_found", "fact_id")
+
+
 @pytest.mark.parametrize("rating", ["useful", "irrelevant"])
 def test_other_ratings_change_nothing(app, fact, rating):
     body = app.post("/v1/feedback", {"fact_id": str(fact.id), "rating": rating, "comment": "So so."}).json()
