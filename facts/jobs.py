@@ -7,7 +7,7 @@ with the attempt counted before work starts, and finished by whoever holds the c
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -72,6 +72,30 @@ def submit(
     if created:
         dispatch(job)
     return job
+
+
+def submit_all(
+    account_id: uuid.UUID,
+    *,
+    kind: str,
+    input_keys: Sequence[str],
+    recipe: str = "1",
+    deliver: Collection[str],
+    max_attempts: int = 5,
+) -> dict[str, Job]:
+    """Write the ledger rows of many new inputs at once; returns them by input.
+
+    Only those in ``deliver`` are put on the queue: for kinds of which one delivery works on more than its own job.
+    Raises ``IntegrityError`` for an input that is known already.
+    """
+    rows = Job.objects.bulk_create(
+        Job(account_id=account_id, kind=kind, input_key=key, recipe=recipe, max_attempts=max_attempts)
+        for key in input_keys
+    )
+    by_input = {job.input_key: job for job in rows}
+    for key in deliver:
+        dispatch(by_input[key])
+    return by_input
 
 
 def dispatch(job: Job) -> None:
@@ -146,13 +170,21 @@ def retry(account_id: uuid.UUID, job_id: uuid.UUID) -> Job | None:
     return job
 
 
-def requeue_waiting(account_id: uuid.UUID, *, limit: int = 500) -> int:
-    """Queue again what is due but in nobody's hands: paused retries, dead claims, lost deliveries. Returns how many."""
+def requeue_waiting(account_id: uuid.UUID, *, except_kinds: Collection[str] = (), limit: int = 500) -> int:
+    """Queue again what is due but in nobody's hands: paused retries, dead claims, lost deliveries. Returns how many.
+
+    ``except_kinds``: kinds whose owner does this in a way of its own.
+    """
     at = now()
-    waiting = Job.objects.filter(
-        Q(status=JobStatus.QUEUED, run_after__lte=at) | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS),
-        account_id=account_id,
-    ).order_by("run_after")[:limit]
+    waiting = (
+        Job.objects.filter(
+            Q(status=JobStatus.QUEUED, run_after__lte=at)
+            | Q(status=JobStatus.RUNNING, claimed_at__lt=at - CLAIM_LASTS),
+            account_id=account_id,
+        )
+        .exclude(kind__in=list(except_kinds))
+        .order_by("run_after")[:limit]
+    )
     count = 0
     for job in waiting:
         dispatch(job)

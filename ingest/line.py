@@ -2,7 +2,7 @@
 
 Every event has its own job, so that one that cannot be processed holds up nobody. A delivery of any job is a turn to
 work on its subject's line, and always serves the front: candidates of a subject are taken in event-time order although
-the queue knows no order.
+the queue knows no order, and a thousand events of one subject need one delivery.
 """
 
 from __future__ import annotations
@@ -26,10 +26,18 @@ RECIPE = "extract-1"
 
 
 def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]:
-    """Queue new events, in the caller's transaction; returns each event's job."""
-    queued = {
-        event.id: jobs.submit(account_id, kind=PROCESS, input_key=str(event.id), recipe=RECIPE) for event in events
-    }
+    """Queue new events, in the caller's transaction; returns each event's job. Every line gets one delivery."""
+    first: dict[tuple[uuid.UUID, uuid.UUID], Event] = {}
+    for event in sorted(events, key=lambda event: (event.occurred_at, event.id)):
+        first.setdefault((event.scope_id, event.subject_id), event)
+    by_input = jobs.submit_all(
+        account_id,
+        kind=PROCESS,
+        input_keys=[str(event.id) for event in events],
+        recipe=RECIPE,
+        deliver=[str(event.id) for event in first.values()],
+    )
+    queued = {event.id: by_input[str(event.id)] for event in events}
     EventOutcome.objects.bulk_create(
         EventOutcome(
             account_id=account_id,
@@ -69,11 +77,37 @@ def pending(part: Part) -> QuerySet[EventOutcome]:
 
 def front(waiting: QuerySet[EventOutcome]) -> EventOutcome | None:
     """Return the first of ``waiting`` that anybody may work on now."""
+    return waiting.filter(_free()).select_related("job").first()
+
+
+def _free() -> Q:
+    """Return the condition that a job is due and in nobody's hands."""
     at = now()
-    free = Q(job__status=JobStatus.QUEUED, job__run_after__lte=at) | Q(
+    return Q(job__status=JobStatus.QUEUED, job__run_after__lte=at) | Q(
         job__status=JobStatus.RUNNING, job__claimed_at__lt=at - jobs.CLAIM_LASTS
     )
-    return waiting.filter(free).select_related("job").first()
+
+
+def requeue(account_id: uuid.UUID) -> int:
+    """Deliver every line again that has something due and nobody working on it. Returns how many.
+
+    One delivery a line, however long it is: a backlog must not fill the queue with its own repeats.
+    """
+    busy = pending(Part(account_id=account_id)).filter(
+        job__status=JobStatus.RUNNING, job__claimed_at__gte=now() - jobs.CLAIM_LASTS
+    )
+    worked_on = set(busy.order_by().values_list("scope_id", "subject_id").distinct())
+    fronts = (
+        pending(Part(account_id=account_id))
+        .filter(_free())
+        .order_by("scope_id", "subject_id", "occurred_at", "event_id")
+        .distinct("scope_id", "subject_id")
+        .select_related("job")
+    )
+    idle = [front for front in fronts if (front.scope_id, front.subject_id) not in worked_on]
+    for outcome in idle:
+        jobs.dispatch(outcome.job)
+    return len(idle)
 
 
 def line_of(outcome: EventOutcome) -> Part:

@@ -32,8 +32,8 @@ from ingest.subjects_of import Conversation, fold, mentioned, speaker_of_turn, s
 WINDOW = 5
 #: Messages of a thread whose speakers count as taking part.
 THREAD_MEMORY = 50
-#: Time for all model calls of one event. With waiting and writing it stays within a task's 120 seconds.
-EXTRACTION_SECONDS = 75.0
+#: Time for all model calls of one event: two tries of ``MODEL_CALL_TIMEOUT``, and within a task's 120 seconds.
+EXTRACTION_SECONDS = 60.0
 #: Extractors that call nobody: they need no care for connections held meanwhile.
 _LOCAL = frozenset({"rules"})
 

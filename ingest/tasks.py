@@ -7,11 +7,11 @@ import uuid
 from facts import jobs
 from facts.models import Account
 from facts.tenancy import account_transaction
-from ingest import processing
+from ingest import line, processing
 
 
 def process(job_id: str, account_id: str) -> None:
-    """Process the front of the line to which a job belongs."""
+    """Process the line to which a job belongs."""
     processing.take_turn(uuid.UUID(account_id), uuid.UUID(job_id))
 
 
@@ -19,4 +19,5 @@ def requeue_waiting() -> None:
     """Queue again whatever is due and in nobody's hands, in every account. Safe to run twice or late."""
     for account_id in Account.objects.values_list("id", flat=True):
         with account_transaction(account_id):
-            jobs.requeue_waiting(account_id)
+            line.requeue(account_id)
+            jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})

@@ -276,7 +276,7 @@ def test_a_worker_killed_in_the_middle_leaves_nothing_half_done(
     use(monkeypatch, cities)
     assert not processing.process_front(Part(account_id=app.account_id))
     let_claims_die(app)
-    assert in_account(app, lambda: jobs.requeue_waiting(app.account_id)) == 1
+    assert in_account(app, lambda: line.requeue(app.account_id)) == 1
     tasks.process(str(job.id), str(app.account_id))
     job = job_of(app, event)
     assert (job.status, job.attempts) == (JobStatus.DONE, 2)

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django_q.models import OrmQ
 
 from facts import jobs
 from facts.candidates import Candidate
@@ -131,14 +132,22 @@ def test_candidates_are_taken_in_event_time_order(app: Principal, monkeypatch: p
     tell(app, "i live in Paris", at=MAY)
     tell(app, "i live in Lyon", at=JANUARY)
     latest = tell(app, "i live in Rome", at=JULY)
-    job_id = str(outcome_of(latest).job_id)
-    tasks.process(job_id, str(app.account_id))
-    assert [item.text for item in extractor.seen] == ["i live in Lyon"]
-    tasks.process(job_id, str(app.account_id))
-    tasks.process(job_id, str(app.account_id))
+    tasks.process(str(outcome_of(latest).job_id), str(app.account_id))
     assert [item.text for item in extractor.seen] == ["i live in Lyon", "i live in Paris", "i live in Rome"]
-    tasks.process(job_id, str(app.account_id))
+    tasks.process(str(outcome_of(latest).job_id), str(app.account_id))
     assert len(extractor.seen) == 3
+
+
+def test_a_long_line_lets_others_in(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
+    extractor = use(monkeypatch, cities)
+    events = [tell(app, f"i live in City{number}", at=MARCH + timedelta(hours=number)) for number in range(3)]
+    monkeypatch.setattr(processing, "TURN_SECONDS", 0.0)
+    before = OrmQ.objects.count()
+    tasks.process(str(outcome_of(events[0]).job_id), str(app.account_id))
+    assert len(extractor.seen) == 1
+    assert [task.task["args"][1] for task in OrmQ.objects.order_by("id")[before:]] == [
+        str(outcome_of(events[1]).job_id)
+    ]
 
 
 def test_a_delivery_for_nothing_does_nothing(app: Principal, account: Account) -> None:
@@ -387,6 +396,24 @@ def test_an_event_whose_workers_died_is_given_up(app: Principal, monkeypatch: py
     outcome = outcome_of(event)
     assert (outcome.result, outcome.error_class, outcome.job.status) == ("failed", "attempts_used_up", JobStatus.DEAD)
     assert outcome_of(neighbour).result == "facts"
+
+
+def test_what_is_due_is_delivered_again_once_a_line(app: Principal) -> None:
+    for number in range(3):
+        tell(app, f"m{number}", at=MARCH + timedelta(hours=number))
+        tell(app, f"m{number}", at=MARCH + timedelta(hours=number), subject_id="bo")
+    tell(app, "m", subject_id="cy")
+    OrmQ.objects.all().delete()
+    later = now() + timedelta(hours=1)
+    Job.objects.filter(
+        input_key__in=[str(pk) for pk in Event.objects.filter(text="m0").values_list("id", flat=True)]
+    ).update(run_after=later)
+    Job.objects.filter(input_key=str(Event.objects.get(text="m").id)).update(status=JobStatus.RUNNING, claimed_at=now())
+    tasks.requeue_waiting()
+    delivered = {task.task["args"][1] for task in OrmQ.objects.all()}
+    fronts = Event.objects.filter(text="m1").values_list("id", flat=True)
+    assert delivered == {str(job.id) for job in Job.objects.filter(input_key__in=[str(pk) for pk in fronts])}
+    assert len(delivered) == 2
 
 
 def test_a_withdrawn_event_is_closed_without_being_remembered(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
