@@ -223,10 +223,12 @@ def _answer(
         raise Refused("A person has to decide this.", code="human_required")
 
     def work() -> Answer:
-        _, sets = _visible(principal, values)
-        _found(sets, conflict_id)
-        decision = decide(principal)
-        return 200, _outcome(decision)
+        reader, sets = _visible(principal, values)
+        conflict = _found(sets, conflict_id)
+        _, hidden = sides_of(principal, reader, [conflict])[conflict.id]
+        if hidden and not principal.is_person:
+            raise Refused("A person has to decide this: not every side is shown to keys.", code="human_required")
+        return 200, _outcome(decide(principal))
 
     return answer_once(request, work)
 

@@ -407,6 +407,13 @@ def test_a_key_without_the_delegation_is_told_to_ask_a_person(account, app, conf
         assert problem(app.post(f"/v1/conflicts/{target}/{verb}", body)) == (403, "human_required", None)
 
 
+def test_a_key_does_not_decide_about_sides_that_it_is_not_shown(account, conflict, sides):
+    Fact.objects.filter(pk=sides[1].pk).update(sensitivity=Sensitivity.RESTRICTED)
+    refused = deciding_key(account).post(f"/v1/conflicts/{conflict.id}/resolve", {"keep_fact_id": str(sides[0].id)})
+    assert problem(refused) == (403, "human_required", None)
+    assert ConflictSet.objects.get().status == "open"
+
+
 def test_a_person_who_sees_the_set_without_authority(account, ada):
     """Ada sees the set about herself; deciding it is not hers."""
     membership = MembershipFactory(account=account, subject=ada)
