@@ -51,11 +51,9 @@ def entered(account: Account | None) -> Iterator[None]:
     """
     with transaction.atomic():
         before = _set_account("" if account is None else str(account.id))
-        try:
-            yield
-        finally:
-            if not connection.needs_rollback:
-                _set_account(before)
+        yield
+        # An error needs no clearing up: the setting returns with the savepoint.
+        _set_account(before)
 
 
 def _set_account(value: str) -> str:

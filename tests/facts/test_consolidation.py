@@ -691,7 +691,7 @@ def test_a_contradiction_hides_all_and_a_quarantine_the_less_trusted(situation):
 @given(_situations())
 def test_current_values_that_oppose_the_candidate_never_stay_beside_it_unseen(situation):
     """Whoever is created as current opposes nothing that is current, but what has ended."""
-    candidate, facts, open_sets = situation
+    candidate, facts, _ = situation
     decided = _planned(situation)
     if decided.verb is Verb.CREATE:
         assert not [
