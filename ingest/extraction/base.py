@@ -7,13 +7,15 @@ The same input and identity may be run again at any time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from facts.candidates import Candidate
 
 #: The name under which a candidate is ``about`` the speaker's group ("we use Postgres"): not a person.
 GROUP = "team"
+#: Candidates of one message; a longer list is not a chat message any more.
+MAX_CANDIDATES = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +91,28 @@ class Extractor(Protocol):
 
 
 class ExtractionFailed(Exception):
-    """A provider gave no usable answer; ``retryable`` tells whether trying again may help."""
+    """A provider gave no usable answer.
 
-    def __init__(self, *, retryable: bool, error_class: str) -> None:
+    ``retryable``    trying again may help.
+    ``error_class``  what went wrong, in a word; never content.
+    ``outside``      the message is, by all that is known, not at fault: the provider is out of reach, refuses the
+                     key, or the budget is used up. Such a try is not held against the message.
+    ``pause``        the least time to wait before the next try.
+    ``progressed``   part of the work was done and kept; the rest may go on at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        retryable: bool,
+        error_class: str,
+        outside: bool = False,
+        pause: timedelta = timedelta(0),
+        progressed: bool = False,
+    ) -> None:
         super().__init__(error_class)
         self.retryable = retryable
         self.error_class = error_class
+        self.outside = outside
+        self.pause = pause
+        self.progressed = progressed

@@ -31,8 +31,10 @@ DATE_UNRESOLVED = "date_unresolved"
 INVERTED_INTERVAL = "inverted_interval"
 MARKER_NOT_IN_QUOTE = "marker_not_in_quote"
 SUBJECT_UNKNOWN = "subject_unknown"
-#: Reported by the local extractor about text it did not read.
+#: Reported about text that was not read.
 BEYOND_LIMIT = "beyond_limit"
+#: Reported by a model provider that would not read the message.
+PROVIDER_REFUSED = "provider_refused"
 #: Reported by the local extractor about a pronoun whose referent it could not find.
 UNRESOLVED_REFERENCE = "unresolved_reference"
 
@@ -52,6 +54,7 @@ REASONS: dict[str, str] = {
     MARKER_NOT_IN_QUOTE: "The update marker does not occur in the quote.",
     SUBJECT_UNKNOWN: "The person the statement is about is not known in the conversation.",
     BEYOND_LIMIT: "The message is longer than what is read; the rest was left unread.",
+    PROVIDER_REFUSED: "The model provider refused to read the message.",
     UNRESOLVED_REFERENCE: "What a pronoun stands for could not be found in the conversation.",
 }
 #: Refusals that the pipeline may still settle: the person may be resolvable in the account.

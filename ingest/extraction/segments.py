@@ -71,10 +71,15 @@ class Segments:
     beyond_limit: bool
 
 
+def evened(text: str) -> str:
+    """Return the text with plain quotation marks and blanks, of the same length."""
+    return text.translate(_ALIKE)
+
+
 def split(text: str) -> Segments:
     """Return the sentences of the text, in order."""
     head = text[:MAX_CHARACTERS]
-    plain = _mask(head.translate(_ALIKE))
+    plain = _mask(evened(head))
     beyond = len(text) > MAX_CHARACTERS
     sentences: list[Sentence] = []
     for start, end in _spans(plain):
@@ -125,19 +130,24 @@ def _blank(text: str) -> str:
     return "".join("\n" if character == "\n" else " " for character in text)
 
 
-def _mask(text: str) -> str:
-    """Blank out what is nobody's plain sentence; the length stays the same."""
-    text = _mask_memory(_mask_fences(text))
+def own_words(text: str) -> str:
+    """Blank out what an assistant said and what the system recalled: never evidence. The length stays the same."""
     lines, assistant = [], False
-    for line in text.split("\n"):
+    for line in _mask_memory(text).split("\n"):
         person = _PERSON_LINE.match(line)
         if _ASSISTANT_LINE.match(line):
             assistant = True
         elif person:
             assistant = False
             line = " " * person.end() + line[person.end() :]
-        lines.append(" " * len(line) if assistant or _LOG_LINE.match(line) else line)
-    text = "\n".join(lines)
+        lines.append(" " * len(line) if assistant else line)
+    return "\n".join(lines)
+
+
+def _mask(text: str) -> str:
+    """Blank out what is nobody's plain sentence; the length stays the same."""
+    lines = own_words(_mask_fences(text)).split("\n")
+    text = "\n".join(" " * len(line) if _LOG_LINE.match(line) else line for line in lines)
     text = _ADDRESS.sub(lambda match: _LINK * len(match.group()), text)
     text = _INLINE_CODE.sub(_mask_code, text)
     return _SPOKEN_QUOTE.sub(_mask_quote, text)

@@ -11,7 +11,13 @@ from dataclasses import replace
 from facts.candidates import Candidate
 from facts.vocabulary import Category, Kind
 from ingest.extraction import checks, markers, segments
-from ingest.extraction.base import ExtractionInput, ExtractionResult, ExtractorIdentity, Rejection
+from ingest.extraction.base import (
+    MAX_CANDIDATES,
+    ExtractionInput,
+    ExtractionResult,
+    ExtractorIdentity,
+    Rejection,
+)
 from ingest.extraction.rules import (
     english_flow,
     english_life,
@@ -44,8 +50,6 @@ from ingest.extraction.secrets import holds_secret
 
 #: Raised whenever a rule changes what comes out; kept on every fact.
 RULES_VERSION = "1"
-#: Candidates of one message; a longer list is not a chat message any more.
-MAX_CANDIDATES = 24
 
 #: Categories of which a sentence gives at most one: its clauses describe the same thing.
 _ONCE = frozenset(Category.values) - {Category.COMMITMENT, Category.GENERAL, Category.STATUS_UPDATE}
