@@ -19,7 +19,12 @@ NOT_IDENTITY = frozenset({"attributed_to"})
 #: The qualifier under which a dismissal keeps what sets a fact apart from another one of the same claim.
 DISTINCTION = "distinction"
 _SPACE = re.compile(r"\s+")
-_INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
+#: "e-mail", "email" and "e mail" are one word spelt three ways. Between digits a hyphen says something.
+_WITHIN_WORDS = re.compile(r"(?<=[^\W\d_])[-\u2010-\u2013\s]+(?=[^\W\d_])")
+#: A number written out; a leading zero marks a code or a phone number, which stays text.
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
+#: Joiners stay: emoji and Persian need them.
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
 
 
 def normalise_text(text: str) -> str:
@@ -38,10 +43,15 @@ def normalise_predicate(predicate: str) -> str:
 
 
 def canonical(value: Any) -> Any:
-    """Return ``value`` with every text folded and trimmed, numbers unified, keys sorted, empty keys dropped."""
+    """Return ``value`` in the form in which it is compared, never shown.
+
+    Texts are folded and trimmed and lose hyphens and spaces inside words, numbers are unified also where they are
+    written as text, keys are sorted, and keys without a value dropped.
+    """
     match value:
         case str():
-            return normalise_text(unicodedata.normalize("NFKC", value)).casefold().rstrip(".! ")
+            folded = normalise_text(unicodedata.normalize("NFKC", value)).casefold().rstrip(".! ")
+            return canonical(float(folded)) if _NUMBER.fullmatch(folded) else _WITHIN_WORDS.sub("", folded)
         case bool() | int() | None:
             return value
         case float():
