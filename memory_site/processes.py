@@ -41,9 +41,11 @@ class Child:
         self.descriptors = tuple(descriptors)
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: int | None = None
+        self._asked = False
 
     def start(self) -> None:
         """Start the command."""
+        self._asked = False
         reading, self._pipe = os.pipe()
         environment = {**os.environ, **self.environment, PARENT_PIPE: str(reading)}
         try:
@@ -69,17 +71,20 @@ class Child:
         return self._process is None or self._process.poll() is not None
 
     def ask_to_stop(self) -> None:
-        """Ask the child to finish in order, without waiting for it."""
-        if self._process is not None and not self.has_ended():
+        """Ask the child once to finish in order, without waiting for it."""
+        if self._process is not None and not self._asked:
+            self._asked = True
             self._process.terminate()
 
     def stop(self, *, grace: float) -> None:
         """Ask the child to stop, and end its whole group when it has not done so after `grace` seconds."""
-        self.ask_to_stop()
-        if self._process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=grace)
-        self.kill()
+        try:
+            self.ask_to_stop()
+            if self._process is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=grace)
+        finally:
+            self.kill()
 
     def kill(self) -> None:
         """End the child and everything it started, at once."""
@@ -118,11 +123,11 @@ class Restarts:
 
 
 def stop_requested() -> threading.Event:
-    """Return an event that SIGTERM and Ctrl-C set; a second signal raises `KeyboardInterrupt`."""
+    """Return an event that SIGTERM and Ctrl-C set; a second Ctrl-C raises `KeyboardInterrupt`."""
     event = threading.Event()
 
     def request(signum: int, frame: object) -> None:
-        if event.is_set():
+        if event.is_set() and signum == signal.SIGINT:
             raise KeyboardInterrupt
         event.set()
 

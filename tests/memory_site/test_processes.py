@@ -101,12 +101,30 @@ def test_failures_far_apart_are_no_series() -> None:
     assert {restarts.pause_after_failure(at=120 * number) for number in range(20)} == {1}
 
 
-def test_a_second_signal_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_is_asked_once() -> None:
+    # Its first request may have started an orderly end that a second one would cut off.
+    counting = "import signal, time; signal.signal(15, lambda *_: print('asked', flush=True)); print('on', flush=True)"
+    counting += "; time.sleep(0.5)"  # goes on after a signal; long enough for a second one to arrive
+    reading, writing = os.pipe()
+    child = processes.Child("counting", [sys.executable, "-c", f"import os; os.dup2({writing}, 1); {counting}"])
+    child.descriptors = (writing,)
+    child.start()
+    os.close(writing)
+    with os.fdopen(reading) as output:
+        assert output.readline() == "on\n"
+        child.ask_to_stop()
+        assert output.readline() == "asked\n"
+        child.stop(grace=PATIENCE)
+        assert output.read() == ""
+
+
+def test_only_a_second_ctrl_c_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     handlers: dict[int, object] = {}
     monkeypatch.setattr(signal, "signal", handlers.__setitem__)
     event = processes.stop_requested()
     assert set(handlers) == {signal.SIGTERM, signal.SIGINT}
     handlers[signal.SIGINT](signal.SIGINT, None)
     assert event.is_set()
+    handlers[signal.SIGTERM](signal.SIGTERM, None)
     with pytest.raises(KeyboardInterrupt):
-        handlers[signal.SIGTERM](signal.SIGTERM, None)
+        handlers[signal.SIGINT](signal.SIGINT, None)
