@@ -159,9 +159,11 @@ def read_observation(event: Mapping[str, Any], *, at: datetime) -> Observation:
 
 def _payload(event: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the clean payload: the sender's object, or its plain ``text``."""
-    payload = event.get("payload")
-    if payload is None and isinstance(event.get("text"), str):
-        payload = {"text": event["text"]}
+    payload, text = event.get("payload"), event.get("text")
+    if payload is not None and text is not None:
+        raise DomainError("Send a payload or a text, not both.", code="ambiguous_field", field="text")
+    if isinstance(text, str):
+        payload = {"text": text}
     if not isinstance(payload, Mapping):
         raise DomainError("An event has a payload (an object) or a text.", field="payload")
     cleaned, notes = clean_json(payload)
@@ -241,7 +243,7 @@ def _recorded(event: Mapping[str, Any]) -> dict[str, Any]:
     for name in (*fields.RECORDED_NAMES, "actor_type", "actor_id", "subject_type", "retention_policy"):
         if said := _text(event, name, limit=fields.IDENTIFIER_LENGTH):
             claims[name] = said
-    for name in ("source", "classification"):
+    for name in ("source", "classification", "metadata"):
         if event.get(name) is not None:
             claims[name], _ = clean_json(event[name])
     if len(json.dumps(claims, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:

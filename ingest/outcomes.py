@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from facts import jobs
+from facts import audit, jobs
+from facts.actors import Actor
 from facts.audience import may_see
 from facts.clock import now
 from facts.errors import NotFound
+from facts.ids import new_id
 from facts.models import Event, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import Level, SubjectKind
@@ -81,7 +83,7 @@ def reopen(outcome: EventOutcome) -> None:
     outcome.save(update_fields=["result", "finished_at"])
 
 
-def retry(account_id: uuid.UUID, event_id: uuid.UUID) -> EventOutcome:
+def retry(account_id: uuid.UUID, event_id: uuid.UUID, *, actor: Actor) -> EventOutcome:
     """Try an event again that could not be processed. Raises ``NotFound`` (``event_not_failed``)."""
     outcome = EventOutcome.objects.filter(
         account_id=account_id, event_id=event_id, result=OutcomeResult.FAILED, job__status=JobStatus.DEAD
@@ -89,6 +91,15 @@ def retry(account_id: uuid.UUID, event_id: uuid.UUID) -> EventOutcome:
     if outcome is None or jobs.retry(account_id, outcome.job_id) is None:
         raise NotFound("This event did not fail.", code="event_not_failed")
     reopen(outcome)
+    audit.record(
+        account_id,
+        action="event.retried",
+        object_type="event",
+        object_id=event_id,
+        actor=actor,
+        group=new_id(),
+        metadata={"error_class": outcome.error_class},
+    )
     return outcome
 
 

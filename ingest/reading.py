@@ -96,27 +96,30 @@ def load(account_id: uuid.UUID, event_id: uuid.UUID) -> Loaded:
     )
     earlier = _earlier(event)
     window = [(spoken_name(before.speaker) or turn.role, turn.text) for before in earlier for turn in turns_of(before)]
+    turns = turns_of(event)
     present = _participants(event)
-    turns: list[LoadedTurn] = []
-    for turn in turns_of(event):
-        turns.append(_load_turn(event, turn, window=window[-WINDOW:], present=present))
-        window.append((spoken_name(turns[-1].speaker) or turn.role, turn.text))
-    return Loaded(event=event, turns=tuple(turns))
+    speakers = {
+        turn.speaker: speaker_of_turn(account_id, turn, others=present) for turn in turns if turn.human and turn.speaker
+    }
+    people = [
+        *present,
+        *(speaker for speaker in speakers.values() if speaker is not None),
+        *mentioned(account_id, "\n".join(turn.text for turn in turns if turn.human)),
+    ]
+    loaded: list[LoadedTurn] = []
+    for turn in turns:
+        speaker = (speakers.get(turn.speaker) or event.speaker) if turn.human else None
+        loaded.append(_load_turn(event, turn, speaker=speaker, window=window[-WINDOW:], people=people))
+        window.append((spoken_name(speaker) or turn.role, turn.text))
+    return Loaded(event=event, turns=tuple(loaded))
 
 
 def _load_turn(
-    event: Event, turn: Turn, *, window: Sequence[tuple[str, str]], present: Sequence[Subject]
+    event: Event, turn: Turn, *, speaker: Subject | None, window: Sequence[tuple[str, str]], people: Sequence[Subject]
 ) -> LoadedTurn:
-    speaker = event.speaker if turn.human else None
-    if turn.human and turn.speaker:
-        speaker = speaker_of_turn(event.account_id, turn, others=present) or speaker
-    if not turn.human:
-        conversation = Conversation(speaker=None, by_name={})
-        return LoadedTurn(
-            turn=turn, slices=tuple(passages.cut(turn.text)), speaker=None, item=None, conversation=conversation
-        )
-    people = [*present, *mentioned(event.account_id, turn.text)]
+    slices = tuple(passages.cut(turn.text))
     names = {fold(name): subject for subject in people for name in (subject.key, subject.name) if name}
+    conversation = Conversation(speaker=speaker, by_name=names)
     item = ExtractionInput(
         text=turn.text,
         occurred_at=event.occurred_at,
@@ -126,11 +129,7 @@ def _load_turn(
         participants=tuple(dict.fromkeys(name for person in people if (name := spoken_name(person)))),
     )
     return LoadedTurn(
-        turn=turn,
-        slices=tuple(passages.cut(turn.text)),
-        speaker=speaker,
-        item=item,
-        conversation=Conversation(speaker=speaker, by_name=names),
+        turn=turn, slices=slices, speaker=speaker, item=item if turn.human else None, conversation=conversation
     )
 
 

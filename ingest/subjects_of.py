@@ -11,7 +11,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import CharField, F, Func, Q, Value
+from django.db.models.functions import Lower
 
 from facts.candidates import Candidate
 from facts.canonical import normalise_text
@@ -19,6 +20,7 @@ from facts.errors import Conflicting, DomainError, NotFound
 from facts.models import Event, Identity, Scope, Subject
 from facts.tenancy import ensure_subject, resolve_identity
 from facts.vocabulary import SubjectKind
+from governance import fields
 from ingest.extraction import GROUP, ExtractionInput
 from ingest.extraction.subjects import resolve, subject_kind
 from ingest.normalise import Turn
@@ -27,7 +29,7 @@ from ingest.normalise import Turn
 _NAME_LIKE = re.compile(r"[^\W\d_]+(?:[ .'’-]+[^\W\d_]+)*\.?")
 _WORD = re.compile(r"@?[^\W_][\w.'’-]*")
 #: Words of one message that are tried as names.
-MAX_MENTIONS = 40
+MAX_MENTIONS = 100
 #: Persons that are looked at for those names; a name that many bear tells nobody apart anyway.
 MAX_NAMESAKES = 200
 
@@ -67,7 +69,7 @@ def subject_by_alias(account_id: uuid.UUID, alias: tuple[str, str], *, key: str,
         known = resolve_identity(account_id, platform=platform, value=value)
     except NotFound:
         own_key = key or f"{platform}:{value}"
-        if len(own_key) > 200:
+        if len(own_key) > fields.IDENTIFIER_LENGTH:
             raise DomainError(
                 "This alias is too long to register itself.",
                 code="alias_self_registration_too_long",
@@ -115,15 +117,21 @@ def mentioned(account_id: uuid.UUID, text: str) -> list[Subject]:
     likely = [word for word in words if word][:MAX_MENTIONS]
     if not likely:
         return []
-    named = Q(id__in=Identity.objects.filter(account_id=account_id, value__in=likely).values("subject_id"))
-    for word in likely:
-        named |= Q(name__iexact=word) | Q(name__istartswith=f"{word} ") | Q(key__iexact=word)
-    people = Subject.objects.filter(named, account_id=account_id, kind=SubjectKind.PERSON).order_by("key")
-    found: dict[str, list[Subject]] = {}
-    for person in people[:MAX_NAMESAKES]:
-        for word in {fold(person.key), fold(person.name), fold(person.name).split(" ")[0]} & set(likely):
-            found.setdefault(word, []).append(person)
-    return [namesakes[0] for namesakes in found.values() if len(namesakes) == 1]
+    found: dict[str, dict[uuid.UUID, Subject]] = {}
+    identities = Identity.objects.annotate(folded=Lower("value")).filter(account_id=account_id, folded__in=likely)
+    for identity in identities.select_related("subject")[:MAX_NAMESAKES]:
+        if identity.subject.kind == SubjectKind.PERSON:
+            found.setdefault(identity.folded, {})[identity.subject_id] = identity.subject
+    first_name = Lower(Func(F("name"), Value(" "), Value(1), function="split_part", output_field=CharField()))
+    people = Subject.objects.annotate(full=Lower("name"), first=first_name, known_as=Lower("key")).filter(
+        Q(full__in=likely) | Q(first__in=likely) | Q(known_as__in=likely),
+        account_id=account_id,
+        kind=SubjectKind.PERSON,
+    )
+    for person in people.order_by("key")[:MAX_NAMESAKES]:
+        for word in {person.full, person.first, person.known_as} & set(likely):
+            found.setdefault(word, {})[person.id] = person
+    return [subject for namesakes in found.values() if len(namesakes) == 1 for subject in namesakes.values()]
 
 
 def subject_of(
@@ -136,7 +144,7 @@ def subject_of(
     if not candidate.about:
         return conversation.speaker or event.subject
     if candidate.about == GROUP:
-        return ensure_subject(event.account_id, kind=SubjectKind.SCOPE, key=scope.path[-200:], name=scope.name)
+        return ensure_subject(event.account_id, kind=SubjectKind.SCOPE, key=_scope_key(scope), name=scope.name)
     person = conversation.named(resolve(candidate.about, item) or candidate.about)
     if person is not None:
         return person
@@ -147,3 +155,8 @@ def subject_of(
         name = normalise_text(candidate.about)[:200]
         return ensure_subject(event.account_id, kind=SubjectKind.TOPIC, key=name.casefold()[:200], name=name)
     return None
+
+
+def _scope_key(scope: Scope) -> str:
+    """Return the key of a scope as a subject: its path, or its id where that is too long for a key."""
+    return scope.path if len(scope.path) <= fields.IDENTIFIER_LENGTH else str(scope.id)

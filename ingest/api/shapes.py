@@ -60,6 +60,7 @@ class CapturedEvent(serializers.Serializer):
     agent_id = serializers.CharField(required=False)
     run_id = serializers.CharField(required=False)
     source = serializers.JSONField(required=False, help_text="Kept with the event.")
+    metadata = serializers.JSONField(required=False, help_text="Kept with the event.")
     classification = serializers.ListField(child=serializers.CharField(), required=False)
     org_id = serializers.CharField(required=False, help_text="Kept with the event, never tenancy.")
 

@@ -271,9 +271,10 @@ def test_a_person_of_the_account_whom_the_text_names_takes_part(
     ensure_subject(app.account_id, key="zoe", name="Zoé Martin")
     ensure_subject(app.account_id, key="max", name="Max Muster")
     extractor = use(monkeypatch, lambda item: [])
-    tell(app, "Zoé is on call, ask max")
+    IdentityFactory(subject=ensure_subject(app.account_id, key="kim", name="Kim Lee"), value="U77")
+    tell(app, "Zoé is on call, ask max or @u77")
     drain(app)
-    assert extractor.seen[0].participants == ("ana", "Zoé Martin")
+    assert sorted(extractor.seen[0].participants) == ["Kim Lee", "Zoé Martin", "ana"]
 
 
 def test_a_third_party_is_named_with_what_it_told(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +327,7 @@ def test_an_extractor_that_raises_is_tried_again_and_then_given_up(
 
     use(monkeypatch, cities)
     assert drain(app) == Drained(processed=0, pending=0)
-    outcomes.retry(app.account_id, event.id)
+    outcomes.retry(app.account_id, event.id, actor=app.actor)
     assert drain(app) == Drained(processed=1, pending=0)
     assert (outcome_of(event).result, outcome_of(event).error_class) == ("facts", "")
     assert Passage.objects.count() == 2
