@@ -108,7 +108,7 @@ def person(membership: Membership) -> Principal:
 
 
 def role_at(principal: Principal, path: str) -> str | None:
-    """Return the highest role that the person's grants leave at ``path``.
+    """Return the highest role at ``path`` that their grants leave to the person, or to the person a key stands for.
 
     Any applicable deny wins: it takes its role away and those above, which include it; those below stay.
     """
@@ -125,7 +125,19 @@ def role_at(principal: Principal, path: str) -> str | None:
 
 
 def has_role(principal: Principal, path: str, at_least: str) -> bool:
-    """Tell whether the person behind the principal has at least this role at ``path``."""
+    """Tell whether the caller is a person with at least this role at ``path``. A key has no role of its own."""
+    return principal.is_person and _reaches(principal, path, at_least)
+
+
+def may_act(principal: Principal, delegation: str, *, path: str, at_least: str = Role.CURATOR) -> bool:
+    """Tell whether the caller may decide at ``path``: a person by role, a key by delegation of one who has the role."""
+    stands_for_person = principal.membership_id is not None and delegation in principal.delegated
+    if not (principal.is_person or stands_for_person):
+        return False
+    return _reaches(principal, path, at_least) and within_limit(principal, path)
+
+
+def _reaches(principal: Principal, path: str, at_least: str) -> bool:
     role = role_at(principal, path)
     return role is not None and _RANK[role] >= _RANK[at_least]
 
@@ -144,7 +156,7 @@ def require_authority(principal: Principal, delegation: str, *, path: str, at_le
     """
     if not principal.is_person and (delegation not in principal.delegated or principal.membership_id is None):
         raise Refused("A person has to decide this.", code="human_required")
-    if not has_role(principal, path, at_least) or not within_limit(principal, path):
+    if not may_act(principal, delegation, path=path, at_least=at_least):
         raise Refused("You may not decide here.", code="forbidden_scope", field="scope")
     if principal.is_person:
         return principal.actor

@@ -21,8 +21,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from facts.audience import Posture, Reader, may_see, visible_to
 from facts.models import ConflictMember, ConflictSet, Fact, Scope
 from facts.vocabulary import ConflictStatus, Sensitivity, Status, SubjectKind
-from governance.access import Delegation, Principal, has_role
-from governance.models import Role
+from governance.access import Delegation, Principal, may_act
 
 #: Statuses whose words are shown to readers who are neither the subject nor curators.
 _READABLE = frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED})
@@ -49,9 +48,7 @@ class OpenFigures:
 
 def may_decide_at(principal: Principal, path: str) -> bool:
     """Tell whether the caller, or the person in whose name it may resolve, is a curator at ``path``."""
-    return (principal.is_person or Delegation.RESOLVE in principal.delegated) and has_role(
-        principal, path, Role.CURATOR
-    )
+    return may_act(principal, Delegation.RESOLVE, path=path)
 
 
 def visible_conflicts(principal: Principal, reader: Reader, scopes: Iterable[Scope]) -> QuerySet[ConflictSet]:

@@ -74,7 +74,7 @@ def facts(
 ) -> QuerySet[Fact]:
     """Return the facts that a listing shows, newest first: current and ended ones by the audience rule, those in
     other states or withheld by a conflict to their subject and to curators."""
-    curated = [scope for scope in scopes if principal.is_person and has_role(principal, scope.path, Role.CURATOR)]
+    curated = [scope for scope in scopes if has_role(principal, scope.path, Role.CURATOR)]
     shown = Q(status__in=OPEN_STATUSES, withheld=Withheld.NOTHING) | Q(scope__in=curated)
     if reader.subject_id:
         shown |= Q(subject_id=reader.subject_id)
