@@ -26,7 +26,19 @@ def _rules() -> Extractor:
     return RulesExtractor()
 
 
-_FACTORIES: dict[str, Callable[[], Extractor]] = {"rules": _rules}
+def _anthropic() -> Extractor:
+    from ingest.extraction.providers import configured
+
+    return configured.anthropic()
+
+
+def _openai() -> Extractor:
+    from ingest.extraction.providers import configured
+
+    return configured.openai()
+
+
+_FACTORIES: dict[str, Callable[[], Extractor]] = {"rules": _rules, "anthropic": _anthropic, "openai": _openai}
 
 
 def get_extractor(name: str) -> Extractor:

@@ -61,11 +61,11 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a model call cost: tokens in and out, and US dollars. Zero for the local extractor."""
+    """What reading a message cost: tokens in and out, and US dollars; ``None`` where the price is not known."""
 
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

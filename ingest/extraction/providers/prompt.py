@@ -117,9 +117,7 @@ def render(item: ExtractionInput) -> str:
         "participants": list(item.participants),
         "said_at": said_at.isoformat(timespec="minutes"),
         "weekday": f"{said_at:%A}",
-        "earlier_messages": [
-            {"speaker": name, "text": text[:MAX_CONTEXT_CHARACTERS]} for name, text in item.window
-        ],
+        "earlier_messages": [{"speaker": name, "text": text[:MAX_CONTEXT_CHARACTERS]} for name, text in item.window],
         "message": segments.own_words(item.text[: segments.MAX_CHARACTERS]),
     }
     return json.dumps(content, ensure_ascii=False)

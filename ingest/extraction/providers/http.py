@@ -1,0 +1,70 @@
+"""The HTTP client under both client libraries: bounded replies, no redirects.
+
+Imported by the adapters at their first call only: it brings the HTTP library with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+
+#: Bytes of a reply: several times the output limit, and far below what would hurt.
+MAX_REPLY_BYTES = 512 * 1024
+CONNECT_SECONDS = 5.0
+
+
+class ReplyTooLarge(Exception):
+    """The reply is longer than any answer can be, or comes in a form whose length cannot be known."""
+
+
+class _Bounded(httpx2.SyncByteStream):
+    """A reply's bytes, up to the limit."""
+
+    def __init__(self, stream: httpx2.SyncByteStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_REPLY_BYTES:
+                raise ReplyTooLarge
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _bound(response: httpx2.Response) -> None:
+    """Bound a reply before its body is read; a compressed one, which was not asked for, may grow without limit."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ReplyTooLarge
+    if not isinstance(response.stream, httpx2.SyncByteStream):
+        raise ReplyTooLarge
+    response.stream = _Bounded(response.stream)
+
+
+def client() -> httpx2.Client:
+    """Return a client for one provider. Proxies of the environment are honoured."""
+    return httpx2.Client(
+        follow_redirects=False,
+        timeout=httpx2.Timeout(30.0, connect=CONNECT_SECONDS),
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [_bound]},
+    )
+
+
+def timeout(seconds: float) -> httpx2.Timeout:
+    """Return the time limits of one try."""
+    return httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+
+
+def is_too_large(error: BaseException) -> bool:
+    """Tell whether a library's error stands for a reply that was too large."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ReplyTooLarge):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
