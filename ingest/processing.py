@@ -26,7 +26,7 @@ from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, OriginTrust
 from governance import placement
-from ingest import line, outcomes, passages, reading, reasons
+from ingest import budget, line, outcomes, passages, reading, reasons, usage
 from ingest.extraction import ExtractionFailed, ExtractorIdentity
 from ingest.line import Part
 from ingest.models import CandidateResult, EventOutcome, OutcomeResult
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 TURN_SECONDS = 15.0
 #: How long a finished reading waits for an earlier event of its line that is in other hands. It then goes ahead:
 #: consolidation puts what arrives late where it belongs.
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 10.0
 LOOK_SECONDS = 0.05
 #: Jobs looked at in one claim: the front may be lost to others a few times.
 _CLAIM_TRIES = 20
@@ -123,21 +123,21 @@ def _claim_front(part: Part) -> tuple[Claim, EventOutcome] | None:
 def _process(claim: Claim, outcome: EventOutcome) -> None:
     """Read, extract and write one claimed event; whatever goes wrong, it is tried again and its neighbours go on."""
     loaded: Loaded | None = None
-    extractor = reading.configured_extractor()
     try:
+        extractor = reading.configured_extractor()
         with account_transaction(outcome.account_id):
             loaded = reading.load(outcome.account_id, outcome.event_id)
         found = reading.read(loaded, extractor)
         _let_earlier_finish(outcome)
         _write(claim, outcome, loaded, found, identity=extractor.identity)
     except ExtractionFailed as error:
-        _give_back(claim, outcome, loaded, error_class=error.error_class, retryable=error.retryable)
+        _give_back(claim, outcome, loaded, error)
     except Exception as error:
         logger.exception("event_not_processed", extra={"event": str(outcome.event_id)})
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
         what = error.code if isinstance(error, DomainError) else type(error).__name__
-        _give_back(claim, outcome, None, error_class=what, retryable=True)
+        _give_back(claim, outcome, None, ExtractionFailed(retryable=True, error_class=what))
 
 
 def _let_earlier_finish(outcome: EventOutcome) -> None:
@@ -150,16 +150,24 @@ def _let_earlier_finish(outcome: EventOutcome) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def _give_back(
-    claim: Claim, outcome: EventOutcome, loaded: Loaded | None, *, error_class: str, retryable: bool
-) -> None:
-    """Record a failed try. An event that could not be read still gets its passages, so that it can be found."""
+def _give_back(claim: Claim, outcome: EventOutcome, loaded: Loaded | None, failure: ExtractionFailed) -> None:
+    """Record a failed try, or a delay that is not the event's fault and never uses up its tries.
+
+    An event that could not be read still gets its passages, so that it can be found.
+    """
+    error_class = failure.error_class
     with account_transaction(claim.job.account_id):
         if not jobs.holds(claim):
             return
         if loaded is not None:
             _write_passages(loaded, vectors=None)
-        job = jobs.fail(claim, error_class=error_class, retryable=retryable)
+        if failure.outside and not usage.blames_message(outcome, error_class=error_class):
+            jobs.postpone(claim, error_class=error_class, pause=failure.pause, at_once=failure.progressed)
+            used_up = error_class == budget.EXHAUSTED
+            reason = reasons.BUDGET_EXHAUSTED if used_up else reasons.PROVIDER_UNAVAILABLE
+            outcomes.record_delay(outcome, error_class=error_class, reason=reason)
+            return
+        job = jobs.fail(claim, error_class=error_class, retryable=failure.retryable)
         outcomes.record_failure(outcome, error_class=error_class, given_up=job.status == JobStatus.DEAD)
 
 

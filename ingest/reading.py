@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import connection
 
 from facts import embedding
@@ -32,8 +33,9 @@ from ingest.subjects_of import Conversation, fold, mentioned, speaker_of_turn, s
 WINDOW = 5
 #: Messages of a thread whose speakers count as taking part.
 THREAD_MEMORY = 50
-#: Time for all model calls of one event: two tries of ``MODEL_CALL_TIMEOUT``, and within a task's 120 seconds.
-EXTRACTION_SECONDS = 60.0
+#: Time for all model calls of one event: a little more than an extractor gives itself for one message, so that it can
+#: say what went wrong, and within a task's 120 seconds.
+EXTRACTION_SECONDS = 80.0
 #: Extractors that call nobody: they need no care for connections held meanwhile.
 _LOCAL = frozenset({"rules"})
 
@@ -76,8 +78,8 @@ class Reading:
 
 
 def configured_extractor() -> Extractor:
-    """Return the extractor of this deployment: the local rules, which need no key."""
-    return get_extractor("rules")
+    """Return the extractor of this deployment: the local rules, which need no key, unless it was told otherwise."""
+    return get_extractor(settings.EXTRACTION_PROVIDER)
 
 
 def turns_of(event: Event) -> tuple[Turn, ...]:

@@ -161,6 +161,42 @@ def test_a_later_event_waits_for_an_earlier_one_in_other_hands(app: Principal, m
     assert statuses == {"Lyon": "superseded", "Rome": "active"}
 
 
+def test_consolidating_waits_for_what_is_in_other_hands(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_read, somebody_waits = threading.Event(), threading.Event()
+
+    def read(item: ExtractionInput) -> list[Any]:
+        is_read.set()
+        assert somebody_waits.wait(PATIENCE)
+        return cities(item)
+
+    use(monkeypatch, read)
+    tell(app)
+    part = Part(account_id=app.account_id)
+    looks: list[int] = []
+    look = line.soon
+
+    def noted(waiting: Any) -> Any:
+        looks.append(1)
+        if len(looks) > 2:
+            somebody_waits.set()
+        return look(waiting)
+
+    monkeypatch.setattr(line, "soon", noted)
+
+    def consolidate() -> Drained:
+        assert is_read.wait(PATIENCE)
+        return processing.drain(part, seconds=PATIENCE)
+
+    assert at_once(lambda: processing.process_front(part), consolidate) == [True, Drained(processed=1, pending=0)]
+
+
+def test_consolidating_does_not_wait_for_the_dead(app: Principal) -> None:
+    tell(app)
+    in_account(app, lambda: Job.objects.update(status=JobStatus.RUNNING, claimed_at=now()))
+    part = Part(account_id=app.account_id)
+    assert processing.drain(part, seconds=0.1) == Drained(processed=0, pending=1)
+
+
 def test_the_model_works_without_a_connection(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
     def look(item: ExtractionInput) -> list[Any]:
         with psycopg.connect(**_owner_parameters()) as owner:
