@@ -7,8 +7,8 @@ A search never leaves its covering index. Its question goes in as values, becaus
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -27,15 +27,26 @@ _KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is searched for: the lexemes to rank by, and a vector of the space ``space``, if there is one."""
+    """What is searched for in one unit: weighted lexemes, and a vector of the space ``space``, if there is one."""
 
-    lexemes: tuple[str, ...]
+    weights: Mapping[str, int] = field(default_factory=dict)
     vector: str | None = None
     space: int | None = None
 
     def parameters(self) -> dict[str, Any]:
         """Return what the queries refer to."""
-        return {"all": any_of(self.lexemes), "vector": self.vector, "space": self.space}
+        lexemes = {f"lexeme{number}": any_of([lexeme]) for number, lexeme in enumerate(self.weights)}
+        return {**lexemes, "vector": self.vector, "space": self.space}
+
+    def text_score(self, table: str) -> str:
+        """Return the SQL expression of the weight that a row of ``table`` holds of the question, 0 to 1."""
+        if not self.weights:
+            return "0::float8"
+        held = " + ".join(
+            f"CASE WHEN {table}.tsv @@ %(lexeme{number})s::tsquery THEN {weight} ELSE 0 END"
+            for number, weight in enumerate(self.weights.values())
+        )
+        return f"({held})::float8 / {sum(self.weights.values())}"
 
 
 class FactRow(NamedTuple):
@@ -65,7 +76,7 @@ class FactRow(NamedTuple):
     recorded_from: datetime
     last_reinforced_at: datetime | None
     similarity: float | None
-    rank: float
+    text_score: float
 
 
 class PassageRow(NamedTuple):
@@ -81,7 +92,7 @@ class PassageRow(NamedTuple):
     kind: str
     origin_trust: str
     similarity: float | None
-    rank: float
+    text_score: float
 
 
 def vector_literal(vector: Vector) -> str:
@@ -113,18 +124,18 @@ def matching(
     limit: int,
     among: Sequence[uuid.UUID] | None = None,
 ) -> list[uuid.UUID]:
-    """Return the ids of the visible rows with any of the lexemes ``match``, ranked by all of the question's.
+    """Return the ids of the visible rows with any of the lexemes ``match``, best text score first.
 
     Rows whose text did not fit into the covering index are searched beside it.
     """
     table, key = _TEXT[unit], _KEY[unit]
     halves = " UNION ALL ".join(
-        f"SELECT t.{key}, ts_rank_cd(t.tsv, %(all)s::tsquery) AS rank FROM {table} t"
+        f"SELECT t.{key}, {question.text_score('t')} AS score FROM {table} t"
         f" WHERE {_condition(visible, 't', key, among)} AND {fits} AND t.tsv @@ %(match)s::tsquery"
         for fits in ("t.fits", "NOT t.fits")
     )
     return _ids(
-        f"SELECT {key} FROM ({halves}) x ORDER BY rank DESC, {key} LIMIT %(limit)s",
+        f"SELECT {key} FROM ({halves}) x ORDER BY score DESC, {key} LIMIT %(limit)s",
         {
             **visible.parameters(),
             **question.parameters(),
@@ -235,7 +246,7 @@ def _condition(visible: Visibility, table: str, key: str, among: Sequence[uuid.U
 
 def _scores(question: Question) -> str:
     similarity = "1 - (v.h <=> %(vector)s::halfvec)" if question.vector else "NULL::float8"
-    return f"{similarity}, ts_rank_cd(t.tsv, %(all)s::tsquery)"
+    return f"{similarity}, {question.text_score('t')}"
 
 
 def _vector_join(question: Question, unit: str) -> str:

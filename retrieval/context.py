@@ -235,7 +235,7 @@ def _resolve(principal: Principal, request: ContextRequest, moment: datetime) ->
 
 def _standing(place: Place, profile: ContextProfile, budget: Budget, progress: Progress) -> serving.Draft:
     """Serve the most salient current facts: nothing was asked."""
-    question = Question(lexemes=())
+    question = Question()
     ids = candidates.salient(place.visible, limit=profile.top)
     rows = {row.id: row for row in candidates.fetch_facts(ids, question, place.visible, current=True)}
     progress.strategies["salience_recency"] = "contributed" if rows else "empty"
@@ -262,21 +262,34 @@ def _recall(
         scope_ids=visible.scope_ids,
         subject_id=visible.subject_id,
     )
-    question = _question(lexemes[: lexical.MAX_LEXEMES], vector)
+    lexemes = lexemes[: lexical.MAX_LEXEMES]
+    literal, space = _vector_part(vector)
+    questions = {
+        unit: Question(
+            weights=lexical.weights(lexemes, counts=common[unit].counts, rows=common[unit].rows),
+            vector=literal,
+            space=space,
+        )
+        for unit in IndexedUnit
+    }
     progress.lap("lexemes")
     past = visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
-    found, near_facts = _search(IndexedUnit.FACT, question, visible, profile, common, progress, among=past)
-    facts = candidates.fetch_facts(found, question, visible, current=past is None)
+    found, near_facts = _search(IndexedUnit.FACT, questions, visible, profile, common, progress, among=past)
+    facts = candidates.fetch_facts(found, questions[IndexedUnit.FACT], visible, current=past is None)
     progress.lap("facts_fetch")
-    heard, near_passages = _search(IndexedUnit.PASSAGE, question, visible, profile, common, progress)
-    passages = candidates.fetch_passages(heard, question, visible, known_at=request.known_at) if heard else []
+    heard, near_passages = _search(IndexedUnit.PASSAGE, questions, visible, profile, common, progress)
+    passages = (
+        candidates.fetch_passages(heard, questions[IndexedUnit.PASSAGE], visible, known_at=request.known_at)
+        if heard
+        else []
+    )
     progress.lap("passages_fetch")
     draft = serving.serve(
         facts=facts,
         passages=passages,
         visible=visible,
         known_names=f"{request.query} {place.subject.display_name if place.subject else ''}",
-        question=question,
+        question=questions[IndexedUnit.FACT],
         profile=profile,
         budget=budget,
         expand=past is None,
@@ -292,20 +305,17 @@ def _recall(
     return draft
 
 
-def _question(lexemes: Sequence[str], vector: Vector | None) -> Question:
+def _vector_part(vector: Vector | None) -> tuple[str | None, int | None]:
+    """Return the vector as the database reads it, and the number of its space."""
     embedder = registry.configured()
     if vector is None or embedder is None:
-        return Question(lexemes=tuple(lexemes))
-    return Question(
-        lexemes=tuple(lexemes),
-        vector=candidates.vector_literal(vector),
-        space=embedding.space_id(embedder.identity),
-    )
+        return None, None
+    return candidates.vector_literal(vector), embedding.space_id(embedder.identity)
 
 
 def _search(
     unit: IndexedUnit,
-    question: Question,
+    questions: dict[IndexedUnit, Question],
     visible: Visibility,
     profile: ContextProfile,
     common: dict[str, common_lexemes.Commonness],
@@ -314,6 +324,7 @@ def _search(
     among: Sequence[uuid.UUID] | None = None,
 ) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
     """Return the ids to score, and those that just missed it; notes the outcome of both strategies."""
+    question = questions[unit]
     limit = profile.top + profile.near_misses
     by_vector: list[uuid.UUID] = []
     if question.vector:
@@ -321,9 +332,9 @@ def _search(
         _note(progress, "semantic", by_vector)
         progress.lap(f"{unit}s_vector")
     by_text: list[uuid.UUID] = []
-    if question.lexemes:
+    if question.weights:
         counted = common[unit]
-        match = lexical.rarer(question.lexemes, counts=counted.counts, rows=counted.rows)
+        match = lexical.rarer(question.weights, counts=counted.counts, rows=counted.rows)
         by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
         progress.lap(f"{unit}s_text")
     _note(progress, "lexical", by_text)

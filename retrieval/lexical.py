@@ -7,6 +7,7 @@ matched, because a row that shares just "friend" with the question is noise
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from facts import textindex
@@ -19,10 +20,13 @@ BOILERPLATE = frozenset(
     """.split()  # noqa: SIM905
 )
 #: Bound on the work a long question can cause.
-MAX_LEXEMES = 48
+MAX_LEXEMES = 32
 #: A lexeme in more than this share of a corpus is common. Chosen on LoCoMo (5 % better than 3, 10, 20, 100
 #: %).
 COMMON_SHARE = 0.05
+#: Share of the rows that a lexeme of unknown, small frequency is taken to occur in.
+RARE_SHARE = 0.01
+WEIGHT_UNIT = 1_000
 
 
 def searchable(query: str) -> textindex.IndexText:
@@ -46,6 +50,20 @@ def rarer(lexemes: Iterable[str], *, counts: Mapping[str, int], rows: int) -> li
     everything = list(lexemes)
     limit = COMMON_SHARE * rows
     return [lexeme for lexeme in everything if counts.get(lexeme, 0) <= limit] or everything
+
+
+def weights(lexemes: Iterable[str], *, counts: Mapping[str, int], rows: int) -> dict[str, int]:
+    """Return what each lexeme counts in a row's score: the rarer in a corpus of ``rows`` rows, the more.
+
+    Whole numbers, so that the database adds them fast. How rare a rare lexeme is was not counted: all of
+    them pass for one in a hundred rows. In an uncounted corpus (``rows`` is 0) all lexemes weigh the same.
+    """
+    if rows == 0:
+        return dict.fromkeys(lexemes, WEIGHT_UNIT)
+    rare = RARE_SHARE * rows
+    return {
+        lexeme: max(1, round(WEIGHT_UNIT * math.log(1 + rows / (1 + counts.get(lexeme, rare))))) for lexeme in lexemes
+    }
 
 
 def any_of(lexemes: Iterable[str]) -> str:

@@ -26,7 +26,6 @@ class Reason(StrEnum):
     DUPLICATE_OF_SERVED = "duplicate_of_served"
     CONFLICT_OPEN = "conflict_open"
     VOLATILITY_EXPIRED = "volatility_expired"
-    SOURCE_FORGOTTEN = "source_forgotten"
 
 
 #: The action that goes with each reason, and the sentence that explains it to people.
@@ -62,7 +61,6 @@ MEANING: dict[Reason, tuple[Action, str]] = {
         Action.BLOCKED,
         "It is of a kind that changes quickly and was not confirmed for too long.",
     ),
-    Reason.SOURCE_FORGOTTEN: (Action.BLOCKED, "A fact that cites this passage was forgotten."),
 }
 
 

@@ -178,7 +178,7 @@ def _ranked(
         reason=Reason.OVER_BUDGET,
         revision=revision,
         similarity=row.similarity,
-        text_rank=row.rank,
+        text_score=row.text_score,
         recency=recent,
         fusion_score=score,
         tokens=tokens.estimate(line),
@@ -192,7 +192,10 @@ def _unscored(row: FactRow) -> Ranked:
 
 def _scores(rows: Sequence[FactRow | PassageRow], recent: Sequence[float], weights: Weights) -> list[float]:
     return combine(
-        similarity=[row.similarity for row in rows], text=[row.rank for row in rows], recent=recent, weights=weights
+        similarity=[row.similarity for row in rows],
+        text=[row.text_score for row in rows],
+        recent=recent,
+        weights=weights,
     )
 
 
@@ -229,13 +232,7 @@ def _withheld(row: FactRow, visible: Visibility) -> Reason | None:
 
 
 def _withheld_passage(row: PassageRow) -> Reason | None:
-    return _PASSAGE_REASONS.get(row.withheld)
-
-
-_PASSAGE_REASONS = {
-    Withheld.CONFLICT.value: Reason.CONFLICT_OPEN,
-    Withheld.FORGOTTEN.value: Reason.SOURCE_FORGOTTEN,
-}
+    return Reason.CONFLICT_OPEN if row.withheld == Withheld.CONFLICT else None
 
 
 def _too_far(row: FactRow | PassageRow, question: Question) -> Reason | None:

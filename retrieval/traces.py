@@ -23,7 +23,7 @@ FIELDS = (
     "revision",
     "rank",
     "similarity",
-    "text_rank",
+    "text_score",
     "recency",
     "fusion_score",
     "tokens",
@@ -44,7 +44,7 @@ class Decision:
     revision: int | None = None
     rank: int | None = None
     similarity: float | None = None
-    text_rank: float | None = None
+    text_score: float | None = None
     recency: float | None = None
     fusion_score: float | None = None
     tokens: int | None = None
@@ -58,7 +58,7 @@ class Decision:
             self.revision,
             self.rank,
             _four(self.similarity),
-            _four(self.text_rank),
+            _four(self.text_score),
             _four(self.recency),
             _four(self.fusion_score),
             self.tokens,

@@ -149,7 +149,7 @@ def _decision(decision: dict[str, Any]) -> dict[str, Any]:
         "rank": decision["rank"],
         "scores": {
             "similarity": decision["similarity"],
-            "text_rank": decision["text_rank"],
+            "text_score": decision["text_score"],
             "recency": decision["recency"],
         },
         "fusion_score": decision["fusion_score"],

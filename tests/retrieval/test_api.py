@@ -205,7 +205,7 @@ def test_inspection_tells_the_whole_story(ana: Subject, caller: Caller) -> None:
         "meaning": "Its score was among the best and it fitted the budget.",
         "revision": 1,
         "rank": 1,
-        "scores": {"similarity": decision["scores"]["similarity"], "text_rank": 0.1, "recency": 0.0},
+        "scores": {"similarity": decision["scores"]["similarity"], "text_score": 1.0, "recency": 0.0},
         "fusion_score": 1.0,
         "token_cost": 7,
     }

@@ -119,7 +119,7 @@ def two_accounts(embedder: WordEmbedder) -> list[Visibility]:
 
 def _question(embedder: WordEmbedder, text: str) -> Question:
     return Question(
-        lexemes=("tea", "ana"),
+        weights={"tea": 1, "ana": 2},
         vector=candidates.vector_literal(embedder.embed_query(text)),
         space=embedding.space_id(embedder.identity),
     )
@@ -192,6 +192,6 @@ def test_a_text_too_long_for_the_index_is_found_beside_it(embedder: WordEmbedder
             at=now(),
             now=now(),
         )
-        question = Question(lexemes=("tea",))
+        question = Question(weights={"tea": 1})
         found = candidates.matching(IndexedUnit.FACT, question, visible, match=["tea"], limit=64)
     assert set(found) == {long.id, short.id}

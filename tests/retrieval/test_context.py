@@ -77,9 +77,9 @@ def test_the_trace_tells_everything(ana: Subject, app: Principal, ask: Ask) -> N
     assert (served["id"], served["action"], served["reason"]) == (str(first.id), "included", "top_score")
     assert (served["revision"], served["rank"], served["tokens"]) == (1, 1, 9)
     assert served["fusion_score"] == 1.0
-    assert served["text_rank"] == 0.2
+    assert served["text_score"] == 1.0
     assert (left["id"], left["action"], left["reason"]) == (str(second.id), "excluded", "over_budget")
-    assert (left["rank"], left["text_rank"], left["tokens"]) == (2, 0.0, 23)
+    assert (left["rank"], left["text_score"], left["tokens"]) == (2, 0.0, 23)
 
 
 def test_an_item_that_does_not_fit_is_skipped_and_a_smaller_one_follows(ana: Subject, ask: Ask) -> None:
@@ -362,15 +362,21 @@ def test_facts_leave_room_for_passages_and_then_fill_up(ana: Subject, ask: Ask) 
     assert answer.token_count == 92
 
 
-@pytest.mark.parametrize(("status", "reason"), [(Status.DISABLED, "source_forgotten"), (Status.ACTIVE, "top_score")])
+@pytest.mark.parametrize(("status", "served"), [(Status.DISABLED, 0), (Status.ACTIVE, 1)])
 def test_a_passage_is_hidden_with_the_forgotten_fact_that_cites_it(
-    ana: Subject, ask: Ask, status: str, reason: str
+    ana: Subject, ask: Ask, status: str, served: int
 ) -> None:
     FactFactory(subject=ana, statement="Ana likes tea.", status=status)
-    passage = Passage.objects.get()
-    answer = ask("tea")
-    assert reasons(answer)[str(passage.id)] == reason
-    assert len(answer.packet.passages) == (reason == "top_score")
+    assert len(ask("tea").packet.passages) == served
+
+
+def test_a_passage_that_a_conflict_withholds_is_blocked(ana: Subject, ask: Ask) -> None:
+    for value, at in (("tea", JANUARY), ("coffee", MARCH)):
+        submit(ana, {"value": value}, predicate="favourite_drink", at=at)
+    answer = ask("tea or coffee")
+    assert answer.packet.passages == []
+    assert sorted(reasons(answer).values()) == ["conflict_open"] * 4
+    assert answer.packet.warnings == ["open_conflict: 2 fact(s) hidden pending conflict resolution"]
 
 
 def test_a_blank_question_serves_standing_context(ana: Subject, ask: Ask) -> None:

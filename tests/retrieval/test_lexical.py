@@ -35,6 +35,15 @@ def test_rarer_keeps_everything_when_everything_is_common() -> None:
     assert lexical.rarer(["ana", "move"], counts={"ana": 900, "move": 51}, rows=1000) == ["ana", "move"]
 
 
+def test_rarer_lexemes_weigh_more() -> None:
+    weights = lexical.weights(["ana", "move", "lisbon"], counts={"ana": 900, "move": 50}, rows=1000)
+    assert weights == {"ana": 747, "move": 3026, "lisbon": 4521}
+
+
+def test_lexemes_of_an_uncounted_corpus_weigh_the_same() -> None:
+    assert lexical.weights(["ana", "move"], counts={}, rows=0) == {"ana": 1000, "move": 1000}
+
+
 def test_any_of_nothing_is_empty() -> None:
     assert lexical.any_of([]) == ""
 
