@@ -47,20 +47,12 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """Make a key and return it with its raw text, which is not kept.
 
-    Raises ``DomainError`` (``unknown_right``, ``unknown_delegation``) and, when something is delegated that nobody
-    stands behind, ``maker_required``.
+    Raises as :func:`check_grantable`, and ``DomainError`` (``maker_required``) when something is delegated that nobody
+    stands behind.
     """
-    wanted, handed = sorted(set(rights)), sorted(set(delegated))
-    if unknown := set(wanted) - set(Right):
-        raise DomainError(f"No such right: {', '.join(sorted(unknown))}.", code="unknown_right", field="rights")
-    if unknown := set(handed) - set(Delegation):
-        raise DomainError(
-            f"No such delegation: {', '.join(sorted(unknown))}.", code="unknown_delegation", field="delegated"
-        )
+    wanted, handed = check_grantable(label=label, rights=rights, delegated=delegated)
     if handed and maker is None:
         raise DomainError("A delegation needs the person who makes it.", code="maker_required", field="delegated")
-    if not label.strip():
-        raise DomainError("A key needs a label.", code="label_required", field="label")
     raw = PREFIX + secrets.token_urlsafe(32)
     with account_transaction(account_id):
         key = ApiKey.objects.create(
@@ -86,6 +78,23 @@ def create_key(
             metadata={"rights": wanted, "delegated": handed},
         )
     return key, raw
+
+
+def check_grantable(*, label: str, rights: Iterable[str], delegated: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return rights and delegations as a key keeps them.
+
+    Raises ``DomainError`` (``unknown_right``, ``unknown_delegation``, ``label_required``).
+    """
+    wanted, handed = sorted(set(rights)), sorted(set(delegated))
+    if unknown := set(wanted) - set(Right):
+        raise DomainError(f"No such right: {', '.join(sorted(unknown))}.", code="unknown_right", field="rights")
+    if unknown := set(handed) - set(Delegation):
+        raise DomainError(
+            f"No such delegation: {', '.join(sorted(unknown))}.", code="unknown_delegation", field="delegated"
+        )
+    if not label.strip():
+        raise DomainError("A key needs a label.", code="label_required", field="label")
+    return wanted, handed
 
 
 def revoke_key(account_id: uuid.UUID, key_id: uuid.UUID, *, actor: Actor) -> ApiKey:

@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("favicon.ico", RedirectView.as_view(url=static("memory_site/icon.svg"))),
     path("health", health.health, name="health"),
     path("ready", health.ready, name="ready"),
+    path("device/", RedirectView.as_view(pattern_name="admin:device_login", query_string=True), name="device"),
     path("admin/", admin.site.urls),
     path("v1/", include("memory_site.api.urls")),
     path("api/v1/", include("memory_site.api.urls")),

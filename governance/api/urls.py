@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from governance.api import conflicts, feedback, forget, keys, reviews
+from governance.api import conflicts, device, feedback, forget, keys, reviews
 
 urlpatterns = [
     path("conflicts", conflicts.ConflictsView.as_view()),
@@ -19,6 +19,8 @@ urlpatterns = [
     path("feedback", feedback.FeedbackView.as_view()),
     path("forget", forget.ForgetView.as_view()),
     path("forget/<uuid:forget_id>/lift", forget.LiftView.as_view()),
+    path("cli/device/start", device.StartView.as_view()),
+    path("cli/device/poll", device.PollView.as_view()),
     path("keys", keys.KeysView.as_view()),
     path("keys/<uuid:key_id>", keys.KeyView.as_view()),
 ]

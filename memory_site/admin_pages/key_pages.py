@@ -26,14 +26,15 @@ from governance.access import APP_RIGHTS, Delegation, Right
 from governance.models import ApiKey
 from memory_site.admin_pages.governed import GovernedAdmin
 
-_RIGHTS = {
+#: What the rights and delegations of a key mean, for the person who chooses.
+RIGHTS = {
     Right.CAPTURE: "capture: send what was said",
     Right.READ: "read: ask for context and facts",
     Right.READ_AS_SUBJECT: "read as subject: see what the subject of a call may see",
     Right.READ_FOR_OTHERS: "read for others: name any peer as the reader",
     Right.DIAGNOSTICS: "diagnostics: learn that something was withheld",
 }
-_DELEGATIONS = {
+DELEGATIONS = {
     Delegation.RESOLVE: "resolve: decide conflicts and reviews in your name",
     Delegation.FORGET: "forget: hide facts in your name",
     Delegation.OBSERVE: "observe: write facts in your name",
@@ -46,13 +47,13 @@ class NewKeyForm(forms.Form):
 
     label = forms.CharField(max_length=128, help_text="Which application will use it.")
     rights = forms.MultipleChoiceField(
-        choices=[(right.value, text) for right, text in _RIGHTS.items()],
+        choices=[(right.value, text) for right, text in RIGHTS.items()],
         widget=forms.CheckboxSelectMultiple,
         initial=[right.value for right in APP_RIGHTS],
         help_text="What it may do by itself.",
     )
     delegated = forms.MultipleChoiceField(
-        choices=[(delegation.value, text) for delegation, text in _DELEGATIONS.items()],
+        choices=[(delegation.value, text) for delegation, text in DELEGATIONS.items()],
         widget=forms.CheckboxSelectMultiple,
         required=False,
         label="In your name",

@@ -29,6 +29,7 @@ TABLE: tuple[Code, ...] = (
     Code("missing_right", 403, "The key lacks the right that this call needs."),
     Code("human_required", 403, "A person has to decide this, or a key to which a person delegated it."),
     Code("own_request", 403, "Nobody decides on their own request."),
+    Code("device_refused", 403, "The terminal was not let in."),
     Code("peer_not_allowed", 403, "The key may not read for others."),
     # The request as such
     Code("invalid_payload", 422, "The request is malformed; `errors` names the fields."),
@@ -75,6 +76,8 @@ TABLE: tuple[Code, ...] = (
     Code("peer_not_found", 404, "No peer goes by that key."),
     Code("alias_not_found", 404, "No subject goes by that name."),
     Code("key_not_found", 404, "There is no such key."),
+    Code("device_code_not_found", 404, "No terminal asks with this code, or it has its key already."),
+    Code("user_code_not_found", 404, "No terminal waits with this code."),
     Code("receipt_not_found", 404, "There is no such receipt."),
     # What was asked for does not go
     Code("conflict", 409, "What was decided about is no longer what is there."),

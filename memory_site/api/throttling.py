@@ -1,12 +1,13 @@
-"""Limits: calls per key and minute where one is set, and failed credentials per address.
+"""Limits: calls per key and minute where one is set; per address, calls of open endpoints and failed credentials.
 
 Counted in PostgreSQL, so that all processes count together; a key without a limit costs nothing. Windows are fixed
-minutes.
+minutes, or as long as the caller says.
 """
 
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from governance.access import Principal
+from memory_site.models import CallCount
 
 WINDOW = 60  # seconds
 
@@ -50,16 +52,35 @@ class KeyThrottle(BaseThrottle):
         return seconds_left()
 
 
-def count(client: str) -> int:
-    """Count one call of a client and return how many it made in this window."""
+class AddressThrottle(BaseThrottle):
+    """Holds an address to the ``calls_per_address`` a minute of a view that names a limit."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Count the call and tell whether it is within the limit."""
+        limit = getattr(view, "calls_per_address", None)
+        return limit is None or count(f"{type(view).__name__}:{_digest_of(client_address(request))}") <= limit
+
+    def wait(self) -> float:
+        """Return the seconds until the next window."""
+        return seconds_left()
+
+
+def count(client: str, *, window: int = WINDOW) -> int:
+    """Count one call of a client and return how many it made in this window of so many seconds."""
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT, [client, _window_start()])
+        cursor.execute(_COUNT, [client, _window_start(window)])
         return int(cursor.fetchone()[0])
 
 
-def seconds_left() -> float:
+def counted(client: str, *, window: int = WINDOW) -> int:
+    """Return how many calls of a client were counted in this window, without counting one."""
+    at = datetime.fromtimestamp(_window_start(window), tz=UTC)
+    return CallCount.objects.filter(client=client, starts_at=at).values_list("calls", flat=True).first() or 0
+
+
+def seconds_left(*, window: int = WINDOW) -> float:
     """Return the seconds until the next window."""
-    return _window_start() + WINDOW - time.time()
+    return _window_start(window) + window - time.time()
 
 
 def client_address(request: HttpRequest | Request) -> str:
@@ -74,8 +95,7 @@ def client_address(request: HttpRequest | Request) -> str:
 def count_failure(address: str) -> None:
     """Count a failed credential; raises ``Throttled`` beyond ``MEMORY_FAILED_KEYS_PER_MINUTE`` (0: no limit)."""
     limit = settings.MEMORY_FAILED_KEYS_PER_MINUTE
-    # The address is a person's: kept as a digest.
-    if not limit or count("address:" + salted_hmac("address", address).hexdigest()) <= limit:
+    if not limit or count(f"address:{_digest_of(address)}") <= limit:
         return
     if len(_blocked) >= _BLOCKED_LIMIT:
         _blocked.clear()
@@ -99,5 +119,10 @@ def forget_blocked() -> None:
     _blocked.clear()
 
 
-def _window_start() -> int:
-    return int(time.time()) // WINDOW * WINDOW
+def _digest_of(address: str) -> str:
+    """Return what is kept of an address, which is a person's."""
+    return salted_hmac("address", address).hexdigest()
+
+
+def _window_start(window: int = WINDOW) -> int:
+    return int(time.time()) // window * window
