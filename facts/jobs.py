@@ -27,6 +27,13 @@ CLAIM_LASTS = timedelta(seconds=180)
 #: Waiting time before attempt n+1: 5 s, 20 s, 80 s, 320 s; doubling twice keeps five attempts within about 8 minutes.
 FIRST_RETRY = timedelta(seconds=5)
 RETRY_FACTOR = 4
+#: Waiting time of a job that is postponed, doubled each time: an outage of minutes costs minutes, one of hours a
+#: look every quarter of an hour.
+FIRST_DELAY = timedelta(seconds=30)
+LONGEST_DELAY = timedelta(minutes=15)
+#: Keys of ``payload`` that serve the ledger: intermediate results, and how often the job was postponed in a row.
+KEPT = "kept"
+POSTPONED = "postponed"
 
 _dispatcher: Dispatcher | None = None
 #: Job kind → dotted path of the task that runs it.
@@ -138,8 +145,55 @@ def holds(claim_: Claim) -> bool:
 
 
 def finish(claim_: Claim) -> bool:
-    """Mark the job done, in the transaction of its results; ``False`` when the claim was lost meanwhile."""
-    return _mine(claim_).update(status=JobStatus.DONE, finished_at=now(), error="", error_class="") == 1
+    """Mark the job done, in the transaction of its results; ``False`` when the claim was lost meanwhile.
+
+    What was kept for further tries goes.
+    """
+    payload = {key: value for key, value in claim_.job.payload.items() if key not in {KEPT, POSTPONED}}
+    change = {"status": JobStatus.DONE, "finished_at": now(), "payload": payload}
+    return _mine(claim_).update(error="", error_class="", **change) == 1
+
+
+def keep(claim_: Claim, key: str, value: Any) -> None:
+    """Keep an intermediate result with the job until it is done, in the caller's transaction.
+
+    For what was costly to get. It may hold content: it goes with the payload when that is erased. Nothing is kept
+    where the claim was lost.
+    """
+    row = _mine(claim_).select_for_update().first()
+    if row is not None:
+        row.payload = {**row.payload, KEPT: {**row.payload.get(KEPT, {}), key: value}}
+        row.save(update_fields=["payload"])
+
+
+def kept(claim_: Claim, key: str) -> Any:
+    """Return what was kept with the job under ``key``, by this try or an earlier one, or ``None``."""
+    row = Job.objects.filter(account_id=claim_.job.account_id, pk=claim_.job.pk).first()
+    return row.payload.get(KEPT, {}).get(key) if row is not None else None
+
+
+def postpone(claim_: Claim, *, error_class: str, pause: timedelta = timedelta(0), at_once: bool = False) -> Job:
+    """Put a job back whose input is not at fault: the try does not count, however often this happens.
+
+    It waits at least ``pause``, and longer each time; ``at_once``: it got ahead, and only ``pause`` counts.
+    """
+    job = claim_.job
+    job.refresh_from_db()
+    times = 0 if at_once else job.payload.get(POSTPONED, 0) + 1
+    wait = pause if at_once else max(pause, min(FIRST_DELAY * 2 ** min(times - 1, 10), LONGEST_DELAY))
+    # Spread by up to a fifth, so that what an outage stopped does not all come back in the same second.
+    wait *= 1 + (job.id.int % 100) / 500
+    _mine(claim_).update(
+        status=JobStatus.QUEUED,
+        run_after=now() + wait,
+        attempts=F("attempts") - 1,
+        claim_token=None,
+        error_class=error_class[:128],
+        error="",
+        payload={**job.payload, POSTPONED: times},
+    )
+    job.refresh_from_db()
+    return job
 
 
 def fail(claim_: Claim, *, error_class: str, error: str = "", retryable: bool = True) -> Job:
@@ -158,10 +212,17 @@ def fail(claim_: Claim, *, error_class: str, error: str = "", retryable: bool = 
     return job
 
 
+def may_retry(job: Job) -> bool:
+    """Tell whether a person can start another try: of what was given up, or of what pauses before its next one."""
+    return job.status == JobStatus.DEAD or (job.status == JobStatus.QUEUED and job.run_after > now())
+
+
 def retry(account_id: uuid.UUID, job_id: uuid.UUID) -> Job | None:
-    """Give a dead job a fresh set of attempts and queue it; ``None`` when it is not dead."""
-    revived = Job.objects.filter(account_id=account_id, pk=job_id, status=JobStatus.DEAD).update(
-        status=JobStatus.QUEUED, attempts=0, run_after=now(), finished_at=None, claim_token=None
+    """Queue a job that was given up, or that pauses, now and with a fresh set of attempts; ``None`` for any other."""
+    at = now()
+    waiting = Q(status=JobStatus.DEAD) | Q(status=JobStatus.QUEUED, run_after__gt=at)
+    revived = Job.objects.filter(waiting, account_id=account_id, pk=job_id).update(
+        status=JobStatus.QUEUED, attempts=0, run_after=at, finished_at=None, claim_token=None
     )
     if not revived:
         return None

@@ -8,7 +8,7 @@ exactly those, and is offered only while nothing has built on them.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -34,6 +34,7 @@ from facts.models import (
     Suppression,
 )
 from facts.models.conflicts import SuppressionCause
+from facts.returning import bring_back
 from facts.status_graph import ENDED, FINAL, may_follow
 from facts.vocabulary import ConflictKind, ConflictStatus, Form, RelationKind, Status
 
@@ -383,59 +384,38 @@ def _take_back(decision: ConflictDecision, *, actor: Actor, rationale: str, grou
         Separation.objects.filter(
             account_id=account_id, first_id__in=members, second_id__in=members, lifted_at__isnull=True
         ).update(lifted_at=now())
+    looked_at = [uuid.UUID(change["fact"]) for change in decision.changes]
     Relation.objects.filter(
         account_id=account_id,
-        source_id__in=fact_ids,
-        target_id__in=fact_ids,
+        source_id__in=looked_at,
+        target_id__in=looked_at,
         kind=RelationKind.SUPERSEDES,
         created_at__gte=decision.decided_at,
     ).delete()
     conflict_sets.reopen(conflict, actor=actor, group=group)
+    how = {"actor": actor, "reason": rationale, "action": "fact.restored", "group": group}
+    revisions = [
+        FactRevision.objects.get(account_id=account_id, fact_id=change["fact"], version=change["from_version"])
+        for change in changes
+    ]
+    _clear_the_way(account_id, revisions, **how)
     # Those that stop being current go first, so that the identity is free for the one that was.
-    ordered = sorted(changes, key=lambda change: _was_active(account_id, change))
-    for change in ordered:
-        fact_id, version = uuid.UUID(change["fact"]), change["from_version"]
-        try:
-            with transaction.atomic():
-                lifecycle.restore(
-                    fact_id,
-                    account_id=account_id,
-                    to_version=version,
-                    actor=actor,
-                    action="fact.restored",
-                    reason=rationale,
-                    group=group,
-                )
-        except lifecycle.IdentityTaken:
-            _return_as_candidate(fact_id, conflict, version, actor=actor, rationale=rationale, group=group)
+    for revision in sorted(revisions, key=lambda revision: revision.status == Status.ACTIVE):
+        fact = Fact.objects.get(account_id=account_id, pk=revision.fact_id)
+        back, has_its_place = bring_back(fact, to_version=revision.version, **how)
+        holder = None if has_its_place else conflict_sets.holder_of_identity(back)
+        if holder is not None:
+            conflict_sets.join(conflict, fact_id=holder.id, withheld=True, actor=actor, group=group)
 
 
-def _was_active(account_id: uuid.UUID, change: Mapping[str, Any]) -> bool:
-    return FactRevision.objects.filter(
-        account_id=account_id,
-        fact_id=change["fact"],
-        version=change["from_version"],
-        status=Status.ACTIVE,
-    ).exists()
-
-
-def _return_as_candidate(
-    fact_id: uuid.UUID, conflict: ConflictSet, version: int, *, actor: Actor, rationale: str, group: uuid.UUID
-) -> None:
-    """The identity is taken meanwhile: the fact waits beside its holder in the reopened set."""
-    fact = lifecycle.restore(
-        fact_id,
-        account_id=conflict.account_id,
-        to_version=version,
-        actor=actor,
-        action="fact.restored",
-        reason=rationale,
-        group=group,
-        as_candidate=True,
-    )
-    holder = conflict_sets.holder_of_identity(fact)
-    for member in filter(None, (fact, holder)):
-        conflict_sets.join(conflict, fact_id=member.id, withheld=True, actor=actor, group=group)
+def _clear_the_way(account_id: uuid.UUID, revisions: Sequence[FactRevision], **how: Any) -> None:
+    """Take those out of the way that hold an identity which another one is to have again, as after an exchange."""
+    wanted = {revision.identity_key for revision in revisions if revision.status == Status.ACTIVE}
+    for revision in revisions:
+        fact = Fact.objects.get(account_id=account_id, pk=revision.fact_id)
+        in_the_way = fact.identity_key in wanted - {revision.identity_key}
+        if fact.status == Status.ACTIVE and fact.identity_key and in_the_way:
+            lifecycle.transition(fact.id, account_id=account_id, to=Status.DISPUTED, **how)
 
 
 def _resolve(
