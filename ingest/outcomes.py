@@ -68,6 +68,12 @@ def record(outcome: EventOutcome, tally: Tally, *, identity: ExtractorIdentity, 
     outcome.save()
 
 
+def record_delay(outcome: EventOutcome, *, error_class: str, reason: str) -> None:
+    """Note why an event has to wait although nothing is wrong with it."""
+    outcome.error_class, outcome.reason = error_class[:128], reason
+    outcome.save(update_fields=["error_class", "reason"])
+
+
 def record_failure(outcome: EventOutcome, *, error_class: str, given_up: bool) -> None:
     """Note a failed try; ``given_up``: it was the last one, and only a person starts another."""
     outcome.error_class = error_class[:128]

@@ -13,6 +13,8 @@ SUBJECT_UNRESOLVED = "subject_unresolved"
 WITHDRAWN = "event_withdrawn"
 EXTRACTION_FAILED = "extraction_failed"
 NOT_QUEUED = "not_queued"
+PROVIDER_UNAVAILABLE = "provider_unavailable"
+BUDGET_EXHAUSTED = "budget_exhausted"
 
 #: What the event as a whole came to.
 EVENT_REASONS: dict[str, str] = {
@@ -21,6 +23,8 @@ EVENT_REASONS: dict[str, str] = {
     WITHDRAWN: "It was withdrawn before it was processed.",
     NOT_QUEUED: "It was written by the system or a person and is not read for facts.",
     EXTRACTION_FAILED: "Reading it failed; it is kept and is, or can be, tried again.",
+    PROVIDER_UNAVAILABLE: "The model provider cannot read it now; it waits, and is tried again by itself.",
+    BUDGET_EXHAUSTED: "The account's budget for models is used up; it waits for the next day.",
 }
 
 #: What placement says of a candidate: ``facts.consolidation``, the gates and ``governance.placement``.

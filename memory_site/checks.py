@@ -15,6 +15,8 @@ from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
+from ingest.extraction.providers import prices
+
 RETRY_SLACK = 30  # seconds for a task to be handed over and its end to be written down
 
 
@@ -64,9 +66,37 @@ def check_schedules(app_configs: object = None, **_: Any) -> list[checks.CheckMe
     return found
 
 
+@checks.register("models")
+def check_models(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report a model provider that could not be asked, prices that cannot be read, and budgets that would not hold."""
+    provider = settings.EXTRACTION_PROVIDER
+    try:
+        prices.parse(settings.MODEL_PRICES)
+    except ValueError as error:
+        message = f"MODEL_PRICES holds '{error}', which is not model=input/output in US dollars a million tokens."
+        return [checks.Error(message, id="memory_site.E009")]
+    if provider == "rules":
+        return []
+    asked = {
+        "anthropic": (settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, settings.ANTHROPIC_MODEL),
+        "openai": (settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
+    }.get(provider)
+    if asked is None:
+        message = f"EXTRACTION_PROVIDER is '{provider}'; it must be rules, anthropic or openai."
+        return [checks.Error(message, id="memory_site.E007")]
+    key, address, model = asked
+    if not key and not address:
+        message = f"EXTRACTION_PROVIDER={provider} needs {provider.upper()}_API_KEY."
+        return [checks.Error(message, id="memory_site.E008")]
+    if settings.MODEL_BUDGET_USD and prices.price_of(model, list_prices=not address) is None:
+        message = f"MODEL_BUDGET_USD cannot hold: the price of {model} is not known. Set MODEL_PRICES."
+        return [checks.Warning(message, id="memory_site.W001")]
+    return []
+
+
 def refuse_errors(*, worker: bool) -> None:
-    """Raise `ImproperlyConfigured` where the queue's settings do not hold, or a worker would use a pool."""
-    found = check_queue()
+    """Raise `ImproperlyConfigured` where the settings of queue or models do not hold, or a worker would use a pool."""
+    found = [message for message in (*check_queue(), *check_models()) if message.level >= checks.ERROR]
     if found:
         raise ImproperlyConfigured(" ".join(message.msg for message in found))
     if worker and settings.DATABASES["default"]["OPTIONS"].get("pool"):

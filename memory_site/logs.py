@@ -72,6 +72,11 @@ def configuration(level: str) -> dict[str, Any]:
             "django": {"handlers": [], "level": level, "propagate": True},
             "django.server": {"handlers": [], "level": level, "propagate": True},
             "django-q": {"handlers": [], "level": "WARNING", "propagate": True},
+            # At their more talkative levels they write whole requests.
+            "anthropic": {"handlers": [], "level": "WARNING", "propagate": True},
+            "openai": {"handlers": [], "level": "WARNING", "propagate": True},
+            "httpx2": {"handlers": [], "level": "WARNING", "propagate": True},
+            "httpcore2": {"handlers": [], "level": "WARNING", "propagate": True},
             "gunicorn.error": {"handlers": [], "level": "WARNING", "propagate": True},
             # It warns of every HEAD request: Django leaves dropping the body to the server.
             "gunicorn.http.wsgi": {"handlers": [], "level": "ERROR", "propagate": True},

@@ -124,7 +124,10 @@ REST_FRAMEWORK = {
         "memory_site.api.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["memory_site.api.throttling.KeyThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": [
+        "memory_site.api.throttling.KeyThrottle",
+        "memory_site.api.throttling.AddressThrottle",
+    ],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memory_site.api.renderers.AlwaysJson",
     "DEFAULT_RENDERER_CLASSES": ["memory_site.api.renderers.JsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["memory_site.api.parsers.JsonParser"],
@@ -164,7 +167,6 @@ Q_CLUSTER = {
     "label": "Background tasks",
 }
 TASKS_EAGER = False
-MODEL_CALL_TIMEOUT = 30  # seconds for one try; with its repeats it stays within the task's timeout
 
 # Logging
 

@@ -15,6 +15,7 @@ from ingest import reasons
 from ingest.capture import MAX_TEXT, MAX_TURNS, Receipt
 from ingest.models import CandidateOutcome, CandidateResult, EventOutcome, OutcomeResult
 from ingest.observations import MAX_EVENTS, MAX_PAYLOAD_BYTES
+from ingest.usage_report import Figures, Report
 
 
 class Alias(serializers.Serializer):
@@ -149,6 +150,89 @@ class JobShape(serializers.Serializer):
     created_at = serializers.DateTimeField()
     run_after = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class UsageQuery(serializers.Serializer):
+    """How far back to look."""
+
+    days = serializers.IntegerField(required=False, min_value=1, max_value=366, default=30)
+
+
+class UsageFigures(serializers.Serializer):
+    """Sums over calls to models."""
+
+    calls = serializers.IntegerField()
+    failed = serializers.IntegerField(help_text="Calls without an answer that could be used.")
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cost_usd = serializers.FloatField(help_text="Of the calls whose cost is known.")
+    unpriced = serializers.IntegerField(help_text="Answers whose cost is not known, and not in `cost_usd`.")
+    average_latency_ms = serializers.IntegerField(allow_null=True)
+
+
+class UsageDay(UsageFigures):
+    """The calls to one model in one role on one day."""
+
+    day = serializers.DateField()
+    role = serializers.CharField()
+    provider = serializers.CharField()
+    model = serializers.CharField()
+
+
+class UsageBudget(serializers.Serializer):
+    """What may be spent in a day, and what is spent; a limit of null: any amount."""
+
+    limit_usd = serializers.FloatField(allow_null=True)
+    limit_tokens = serializers.IntegerField(allow_null=True)
+    spent_usd = serializers.FloatField()
+    spent_tokens = serializers.IntegerField()
+    exhausted = serializers.BooleanField(help_text="What needs a model waits until `resets_at`.")
+    resets_at = serializers.DateTimeField()
+
+
+class UsageShape(serializers.Serializer):
+    """What models cost the account. Days are those of its time zone; both ends are included."""
+
+    first = serializers.DateField()
+    last = serializers.DateField()
+    timezone = serializers.CharField()
+    days = UsageDay(many=True)
+    total = UsageFigures()
+    budget = UsageBudget()
+
+
+def usage(found: Report) -> dict[str, Any]:
+    """Return what models cost."""
+    spent = found.budget
+    return {
+        "first": found.first,
+        "last": found.last,
+        "timezone": found.timezone,
+        "days": [
+            {
+                "day": row.day,
+                "role": row.role,
+                "provider": row.provider,
+                "model": row.model,
+                **_figures(row.figures),
+            }
+            for row in found.days
+        ],
+        "total": _figures(found.total),
+        "budget": {
+            "limit_usd": None if spent.limit_usd is None else float(spent.limit_usd),
+            "limit_tokens": spent.limit_tokens,
+            "spent_usd": float(spent.spent_usd),
+            "spent_tokens": spent.spent_tokens,
+            "exhausted": spent.is_used_up,
+            "resets_at": spent.resets_at,
+        },
+    }
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    shown = {name: getattr(figures, name) for name in UsageFigures().fields}
+    return {**shown, "cost_usd": float(figures.cost_usd)}
 
 
 def accepted(receipt: Receipt) -> dict[str, Any]:

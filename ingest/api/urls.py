@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from ingest.api.views import CaptureView, ConsolidateSubjectView, ConsolidateView, JobView, OutcomeView
+from ingest.api.views import CaptureView, ConsolidateSubjectView, ConsolidateView, JobView, OutcomeView, UsageView
 
 urlpatterns: list[URLPattern] = [
     path("capture", CaptureView.as_view()),
@@ -12,4 +12,5 @@ urlpatterns: list[URLPattern] = [
     path("consolidate/subject", ConsolidateSubjectView.as_view()),
     path("events/<uuid:event_id>/outcome", OutcomeView.as_view()),
     path("jobs/<uuid:job_id>", JobView.as_view()),
+    path("usage", UsageView.as_view()),
 ]

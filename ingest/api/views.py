@@ -16,7 +16,7 @@ from facts.tenancy import account_transaction, get_scope
 from governance.access import Right, check_limit, require_right
 from governance.http import principal_of, query_of, subject_named
 from governance.idempotency import Answer, answer_once
-from ingest import outcomes, processing
+from ingest import outcomes, processing, usage_report
 from ingest.api import shapes
 from ingest.capture import capture
 from ingest.line import Part
@@ -135,4 +135,25 @@ class JobView(APIView):
             if found is None:
                 raise NotFound("There is no such job.", code="job_not_found")
             body = shapes.job(found)
+        return Response(body)
+
+
+class UsageView(APIView):
+    """What models cost."""
+
+    @extend_schema(
+        operation_id="usage",
+        summary="What models cost",
+        description="Calls, tokens and cost by day, role and model, and today's budget. For curators of the account, "
+        "and keys with the right `diagnostics` that are not confined to a scope.",
+        tags=["statistics"],
+        parameters=[shapes.UsageQuery],
+        responses=shapes.UsageShape,
+    )
+    def get(self, request: Request) -> Response:
+        """Show the figures."""
+        principal = principal_of(request)
+        query = query_of(request, shapes.UsageQuery)
+        with account_transaction(principal.account_id):
+            body = shapes.usage(usage_report.report(principal, days=query["days"]))
         return Response(body)

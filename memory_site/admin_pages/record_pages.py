@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST
 
 from facts import audit, jobs
 from facts.models import AuditEntry, Suppression
-from facts.models.records import JobStatus
 from governance.models import ForgetReceipt, Role
 from memory_site.admin_pages.fact_display import actor_name
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
@@ -40,17 +39,17 @@ class JobAdmin(GovernedAdmin):
         return [path("<uuid:pk>/retry/", view, name="job_retry"), *super().get_urls()]
 
     def retry(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-        """Queue a dead job again."""
+        """Queue a job again that was given up, or that pauses."""
         job = self.get_or_404(request, str(pk))
         if jobs.retry(job.account_id, job.pk) is None:
-            messages.warning(request, "Only a job that was given up can be tried again.")
+            messages.warning(request, "Only a job that was given up, or that pauses, can be tried again.")
         else:
             messages.success(request, "Queued again.")
         return redirect(reverse("admin:facts_job_change", args=[pk]))
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
         """Tell the template whether there is anything to try again."""
-        context["may_retry"] = context["original"].status == JobStatus.DEAD
+        context["may_retry"] = jobs.may_retry(context["original"])
         return super().render_change_form(request, context, **options)
 
 

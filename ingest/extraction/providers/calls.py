@@ -33,6 +33,9 @@ REFUSED = "provider_refused"
 #: What may be gone a moment later.
 TRANSIENT = frozenset({TIMEOUT, UNREACHABLE, RATE_LIMITED, OVERLOADED, SERVER_ERROR})
 
+#: What a message may bring about by itself, as far as a failed call tells.
+MAYBE_THE_MESSAGE = frozenset({TIMEOUT, UNREACHABLE, SERVER_ERROR, REJECTED, TOO_LARGE, UNREADABLE})
+
 _STATUS = {
     401: DENIED, 402: UNPAID, 403: DENIED, 404: UNKNOWN_MODEL, 408: TIMEOUT, 429: RATE_LIMITED, 529: OVERLOADED,
 }  # fmt: skip
