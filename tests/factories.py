@@ -56,6 +56,14 @@ def entered(account: Account | None) -> Iterator[None]:
         _set_account(before)
 
 
+@contextmanager
+def taken_back() -> Iterator[None]:
+    """Do something and take it back, so that many examples of a property fit into one test."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
 def _set_account(value: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('app.account', true)")

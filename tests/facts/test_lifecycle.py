@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -20,21 +18,13 @@ from facts.lifecycle import IdentityTaken, IllegalTransition
 from facts.models import AuditEntry, Fact, FactRevision, FactText, OutboxEntry
 from facts.status_graph import FINAL, LIVE, markdown_table, may_be_restored, may_follow
 from facts.vocabulary import Sensitivity, Status
-from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, unknown_id
+from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, taken_back, unknown_id
 
 
 @pytest.fixture
 def ada(account):
     """A person who is spoken about."""
     return SubjectFactory(account=account)
-
-
-@contextmanager
-def taken_back() -> Iterator[None]:
-    """Do something and take it back: hypothesis runs many examples inside one test."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def move(fact: Fact, to: str, **more) -> Fact:
@@ -141,7 +131,7 @@ def _check_records(fact: Fact) -> None:
     assert (fact.recorded_to is not None) == (fact.status == Status.DELETED)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=st.sampled_from([Status.CANDIDATE, Status.ACTIVE]), steps=st.lists(STEP, max_size=10))
 def test_a_walk_leaves_a_whole_record(ada, start, steps):
     with taken_back():
