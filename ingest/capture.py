@@ -272,7 +272,7 @@ def _event(account_id: uuid.UUID, item: Observation, cast: _Cast, *, batch_key: 
         speaker=cast.speaker,
         source_key=_source_key(item, cast, batch_key=batch_key, content_hash=content_hash, occurred_at=occurred_at),
         kind=item.kind,
-        source_type=SourceType.CHANNEL_MESSAGE if item.channel_id else SourceType.CONVERSATION,
+        source_type=item.source_type or (SourceType.CHANNEL_MESSAGE if item.channel_id else SourceType.CONVERSATION),
         payload=dict(item.payload),
         text="\n\n".join(turn.text for turn in human or cast.turns),
         human=bool(human),
@@ -309,7 +309,12 @@ def _content_hash(item: Observation, cast: _Cast) -> str:
 
 
 def _source_key(item: Observation, cast: _Cast, *, batch_key: str, content_hash: str, occurred_at: datetime) -> str:
-    """Return the key by which a repeat is recognised, in at most 400 characters. Keys of two scopes never meet."""
+    """Return the key by which a repeat is recognised, in at most 400 characters.
+
+    Keys of two scopes never meet, but for those that a platform gives its messages.
+    """
+    if item.source_key:
+        return item.source_key
     digest = content_hash.removeprefix("sha256:")
     if item.idempotency_key:
         return f"key:{cast.scope.id}:{item.idempotency_key}"

@@ -12,6 +12,9 @@ from django.db.models import Q
 from facts.clock import now
 from facts.models import Event, Fact, Job, Scope, Subject
 from facts.models.owned import Owned, one_of
+from ingest.import_models import ChannelBinding as ChannelBinding
+from ingest.import_models import ImportedFile as ImportedFile
+from ingest.import_models import ImportRun as ImportRun
 
 
 class OutcomeResult(models.TextChoices):

@@ -58,6 +58,8 @@ class Observation:
     ``occurred_at``    aware UTC; ``None``: now.
     ``origin_trust``, ``sensitivity``   ``None`` leaves the default; sensitivity may only raise it.
     ``channel_id``     the shared channel in which it was said; "" for a conversation with an agent.
+    ``source_key``     the key of the message at its source, the same in whatever scope; "" for senders that have none.
+    ``source_type``    how it came; "" tells it from ``channel_id``.
     ``notes``          what was replaced to make it storable.
     """
 
@@ -84,6 +86,8 @@ class Observation:
     run_id: str = ""
     urls: tuple[str, ...] = ()
     idempotency_key: str = ""
+    source_key: str = ""
+    source_type: str = ""
     recorded_claims: Mapping[str, Any] = field(default_factory=dict)
     notes: frozenset[str] = frozenset()
 

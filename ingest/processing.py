@@ -33,6 +33,7 @@ from ingest.models import CandidateResult, EventOutcome, OutcomeResult
 from ingest.outcomes import Tally
 from ingest.reading import Loaded, LoadedTurn, Reading
 from ingest.subjects_of import fold, subject_of
+from ingest.withdrawal import note_successor, settle_edit, stated_before
 
 logger = logging.getLogger(__name__)
 
@@ -176,8 +177,11 @@ def _write(claim: Claim, outcome: EventOutcome, loaded: Loaded, found: Reading, 
     with account_transaction(claim.job.account_id):
         if not jobs.holds(claim):
             return
-        event = Event.objects.select_related("account", "scope", "subject").get(
-            account_id=claim.job.account_id, pk=outcome.event_id
+        # Locked before any subject: whoever withdraws the event meanwhile waits, or has come first.
+        event = (
+            Event.objects.select_related("account", "scope", "subject")
+            .select_for_update(of=("self",), no_key=True)
+            .get(account_id=claim.job.account_id, pk=outcome.event_id)
         )
         tally = Tally()
         if event.withdrawn_at is None:
@@ -217,11 +221,13 @@ def _submit_all(
     for each other.
     """
     subjects = _subjects(event, loaded, found)
-    for subject_id in sorted({subject.id for subject in subjects if subject is not None}):
-        lock_subject(event.scope_id, subject_id)
-    for proposed, subject in zip(found.proposed, subjects, strict=True):
-        turn = loaded.turns[proposed.turn]
-        candidate = _attributed(proposed.candidate, event, turn)
+    places = {(event.scope_id, subject.id) for subject in subjects if subject is not None}
+    for scope_id, subject_id in sorted(places | stated_before(event)):
+        lock_subject(scope_id, subject_id)
+    candidates = [_attributed(proposed.candidate, event, loaded.turns[proposed.turn]) for proposed in found.proposed]
+    replaced = settle_edit(event, candidates, subjects, actor=pipeline())
+    for position, (proposed, subject) in enumerate(zip(found.proposed, subjects, strict=True)):
+        turn, candidate = loaded.turns[proposed.turn], candidates[position]
         if subject is None:
             placement.report_unresolved(event, candidate, actor=pipeline())
             tally.add(
@@ -253,6 +259,7 @@ def _submit_all(
             quote=candidate.quote,
             fact_id=placed.fact_id,
         )
+        note_successor(event.account_id, placed.fact_id, replaced.get(position, ()))
 
 
 def _subjects(event: Event, loaded: Loaded, found: Reading) -> list[Subject | None]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 
 from facts import embedding
 from facts.candidates import Candidate
@@ -135,12 +136,16 @@ def _load_turn(
     )
 
 
-def _thread_of(event: Event) -> dict[str, object] | None:
-    """Return the condition for messages of the same thread, or of the same channel outside any thread."""
-    where: dict[str, object] = {"account_id": event.account_id, "scope_id": event.scope_id, "thread": event.thread}
-    if event.thread:
-        return where
-    return {**where, "channel_id": event.channel_id} if event.channel_id else None
+def _thread_of(event: Event) -> Q | None:
+    """Return the condition for messages of the same thread, or of the same channel outside any thread.
+
+    In a channel a thread is named after the message that began it, which itself stands outside.
+    """
+    where = Q(account_id=event.account_id, scope_id=event.scope_id)
+    if event.channel_id:
+        where &= Q(channel_id=event.channel_id)
+        return where & (Q(thread=event.thread) | Q(ts=event.thread) if event.thread else Q(thread=""))
+    return where & Q(thread=event.thread) if event.thread else None
 
 
 def _earlier(event: Event) -> list[Event]:
@@ -148,7 +153,7 @@ def _earlier(event: Event) -> list[Event]:
     where = _thread_of(event)
     if where is None:
         return []
-    before = Event.objects.filter(occurred_at__lt=event.occurred_at, withdrawn_at__isnull=True, **where)
+    before = Event.objects.filter(where, occurred_at__lt=event.occurred_at, withdrawn_at__isnull=True)
     return list(before.select_related("speaker").order_by("-occurred_at", "-id")[:WINDOW])[::-1]
 
 
@@ -157,7 +162,7 @@ def _participants(event: Event) -> list[Subject]:
     present = {subject.id: subject for subject in (event.speaker, event.subject) if subject is not None}
     where = _thread_of(event)
     if where is not None:
-        lately = Event.objects.filter(occurred_at__lte=event.occurred_at, speaker__isnull=False, **where)
+        lately = Event.objects.filter(where, occurred_at__lte=event.occurred_at, speaker__isnull=False)
         speakers = lately.order_by("-occurred_at").values("speaker_id")[:THREAD_MEMORY]
         for subject in Subject.objects.filter(account_id=event.account_id, id__in=speakers).order_by("key"):
             present.setdefault(subject.id, subject)

@@ -1,0 +1,132 @@
+"""The people and bots of a workspace as subjects, with the names they go by there."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from facts.canonical import has_control_characters
+from facts.models import Identity, Subject
+from facts.tenancy import ensure_subject
+from facts.vocabulary import SubjectKind
+from ingest.normalise import clean_text
+
+#: Platforms of identities: a user's or bot's identifier, an e-mail address, a name.
+SLACK = "slack"
+EMAIL = "email"
+SLACK_NAME = "slack_name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One entry of a workspace's list of users. ``bot`` is the identifier under which a bot posts, "" for people."""
+
+    identifier: str
+    handle: str = ""
+    real_name: str = ""
+    display_name: str = ""
+    email: str = ""
+    is_bot: bool = False
+    bot: str = ""
+
+
+def read_member(entry: Any) -> Member | None:
+    """Return an entry of the list of users, or ``None`` for what is none."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str) or not entry["id"].strip():
+        return None
+    profile = entry.get("profile") if isinstance(entry.get("profile"), Mapping) else {}
+    return Member(
+        identifier=entry["id"].strip()[:128],
+        handle=_line(entry.get("name")),
+        real_name=_line(profile.get("real_name")) or _line(entry.get("real_name")),
+        display_name=_line(profile.get("display_name")),
+        email=_line(profile.get("email")).casefold(),
+        is_bot=entry.get("is_bot") is True or entry["id"] == "USLACKBOT",
+        bot=_line(profile.get("bot_id")),
+    )
+
+
+def names_of(members: Sequence[Member]) -> dict[str, str]:
+    """Return the name to read for each member, bots also by the identifier under which they post.
+
+    That is the name they chose to be shown, unless somebody else is shown under it as well.
+    """
+    shown = Counter(member.display_name.casefold() for member in members if member.display_name)
+    names = {}
+    for member in members:
+        chosen = member.display_name if shown[member.display_name.casefold()] == 1 else ""
+        name = chosen or member.real_name or member.display_name or member.handle or member.identifier
+        for identifier in (member.identifier, member.bot):
+            if identifier:
+                names[identifier] = name
+    return names
+
+
+def register(account_id: uuid.UUID, members: Sequence[Member]) -> dict[str, Subject]:
+    """Find or create the subjects of a workspace's members, by identifier, and note the names they go by.
+
+    Somebody known by identifier or by e-mail address stays who they are. A name that several bear is noted for
+    nobody. Runs in the caller's account transaction.
+    """
+    names = names_of(members)
+    unique = Counter(
+        name for member in members for name in {member.handle, member.real_name, member.display_name} if name
+    )
+    subjects = {}
+    for member in sorted(members, key=lambda member: member.identifier):
+        subject = _find(account_id, member) or _create(account_id, member, name=names[member.identifier])
+        aliases = [(SLACK, member.identifier), (SLACK, member.bot), (EMAIL, member.email)]
+        aliases += [
+            (SLACK_NAME, name)
+            for name in (member.handle, member.real_name, member.display_name)
+            if name not in {subject.name, subject.key} and unique[name] == 1
+        ]
+        _note(account_id, subject, aliases)
+        subjects[member.identifier] = subject
+        if member.bot:
+            subjects[member.bot] = subject
+    return subjects
+
+
+def stranger(account_id: uuid.UUID, identifier: str, *, name: str, is_bot: bool) -> Subject:
+    """Find or create the subject of an author whom the list of users does not hold."""
+    member = Member(identifier=identifier[:128], real_name=name, is_bot=is_bot)
+    subject = _find(account_id, member) or _create(account_id, member, name=name)
+    _note(account_id, subject, [(SLACK, member.identifier)])
+    return subject
+
+
+def _find(account_id: uuid.UUID, member: Member) -> Subject | None:
+    for platform, value in ((SLACK, member.identifier), (EMAIL, member.email)):
+        known = Identity.objects.filter(account_id=account_id, platform=platform, value=value).select_related("subject")
+        found = known.first() if value else None
+        if found is not None:
+            return found.subject
+    return None
+
+
+def _create(account_id: uuid.UUID, member: Member, *, name: str) -> Subject:
+    """Make a subject, called by its handle where nobody has that key: two strangers never become one."""
+    kind = SubjectKind.AGENT if member.is_bot else SubjectKind.PERSON
+    taken = not member.handle or Subject.objects.filter(account_id=account_id, key=member.handle).exists()
+    key = f"{SLACK}:{member.identifier}" if taken else member.handle
+    return ensure_subject(account_id, key=key, kind=kind, name=name)
+
+
+def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, str]]) -> None:
+    for platform, value in aliases:
+        if value:
+            Identity.objects.get_or_create(
+                account_id=account_id, platform=platform, value=value[:256], defaults={"subject": subject}
+            )
+
+
+def _line(value: Any) -> str:
+    """Return a name as one clean line of at most 200 characters; "" for anything else."""
+    if not isinstance(value, str):
+        return ""
+    text = " ".join(clean_text(value)[0].split())[:200]
+    return "" if has_control_characters(text) else text
