@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.test import Client
 
+from facts import embedding, index
 from facts.models import Account, ConflictSet, Fact, Subject
 from facts.vocabulary import Sensitivity
 from governance.access import Principal
@@ -98,6 +99,7 @@ def build(account: Account) -> Scene:
         statement="Ana Lima has diabetes.",
         quote="I have diabetes",
     )
+    _write_vectors(account)
     ask = ContextRequest(
         scope_path="/support", exact=True, subject_key="ana", query="Where does Ana live and work?", purpose="support"
     )
@@ -110,6 +112,21 @@ def build(account: Account) -> Scene:
         review_fact=waiting,
         trace=Trace.objects.get(pk=answer.trace_id),
     )
+
+
+def _write_vectors(account: Account) -> None:
+    """Do what the worker does later: give every searchable text its vector."""
+    provider = embedding.provider()
+    if provider is None:
+        return
+    space = embedding.space_id(provider.identity)
+    for missing, write in (
+        (index.facts_missing_vectors, index.write_fact_vectors),
+        (index.passages_missing_vectors, index.write_passage_vectors),
+    ):
+        rows = missing(account.id, space=space, limit=100)
+        vectors = provider.embed_documents([text for _, text in rows])
+        write(account.id, space=space, vectors=[(pk, vector) for (pk, _), vector in zip(rows, vectors, strict=True)])
 
 
 def sign_in(client: Client, principal: Principal, *, staff: bool = True) -> Client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from facts.models import Account, Identity, Scope, Subject
@@ -12,6 +13,9 @@ from governance.models import Role
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
+
+#: Names shown of one subject.
+SHOWN = 50
 
 
 class AccountAdmin(GovernedAdmin):
@@ -44,44 +48,16 @@ class ScopeAdmin(GovernedAdmin):
         return Scope.objects.filter(account_id=eyes.principal.account_id, pk__in=eyes.scope_ids)
 
 
-class IdentityInline(admin.TabularInline):
-    """The names by which platforms know a subject."""
-
-    model = Identity
-    fields = ["platform", "value", "created_at"]
-    readonly_fields = fields
-    extra = 0
-    max_num = 0
-    can_delete = False
-
-    def has_view_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Whoever sees the subject sees its names."""
-        return True
-
-    def has_add_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Nobody adds names by hand."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        """Nobody edits names."""
-        return False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Identity]:
-        """Keep to the account."""
-        return Identity.objects.filter(account_id=request.principal.account_id)
-
-
 class SubjectAdmin(GovernedAdmin):
     """Whom and what facts are about."""
 
     list_display = ["called", "key", "kind", "fact_count", "created_at"]
     list_display_links = ["called"]
-    fields = ["key", "name", "kind", "created_at"]
+    fields = ["key", "name", "kind", "known_as", "fact_count", "created_at"]
     list_filter = ["kind"]
     ordering = ["key"]
     search_fields = ["key"]
     search_help_text = "A key, or the start of a key or name."
-    inlines = [IdentityInline]
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Open to whoever decides anywhere."""
@@ -104,6 +80,13 @@ class SubjectAdmin(GovernedAdmin):
     def called(self, subject: Subject) -> SafeString:
         """The name to show."""
         return isolated(subject.display_name)
+
+    @admin.display(description="known as")
+    def known_as(self, subject: Subject) -> SafeString | str:
+        """Return the names by which platforms know it."""
+        names = Identity.objects.filter(account_id=subject.account_id, subject=subject).order_by("platform", "value")
+        rows = ((identity.platform, isolated(identity.value)) for identity in names[:SHOWN])
+        return format_html_join(", ", "{} {}", rows) or "no other name"
 
     @admin.display(description="current facts")
     def fact_count(self, subject: Subject) -> int:

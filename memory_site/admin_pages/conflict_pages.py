@@ -27,7 +27,7 @@ from governance import conflicts
 from governance.access import Principal
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
-from memory_site.admin_pages.fact_display import claim_rows, moment
+from memory_site.admin_pages.fact_display import claim_rows, instant
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import Part, differences
@@ -122,7 +122,9 @@ class ConflictAdmin(GovernedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConflictSet]:
         """Bring the sides along, for their claims in the list."""
-        return with_sides(super().get_queryset(request))
+        eyes = of(request)
+        rows = super().get_queryset(request)
+        return rows if eyes is None else with_sides(eyes, rows)
 
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses that decisions are posted to."""
@@ -144,14 +146,14 @@ class ConflictAdmin(GovernedAdmin):
         return conflict.kind
 
     @admin.display(description="opened")
-    def opened(self, conflict: ConflictSet) -> str:
+    def opened(self, conflict: ConflictSet) -> SafeString:
         """When it was opened."""
-        return moment(conflict.opened_at)
+        return instant(conflict.opened_at)
 
     @admin.display(description="due")
-    def due(self, conflict: ConflictSet) -> str:
+    def due(self, conflict: ConflictSet) -> SafeString:
         """When it should be decided."""
-        return moment(conflict.due_at)
+        return instant(conflict.due_at)
 
     @admin.display(description="state")
     def state(self, conflict: ConflictSet) -> str:

@@ -8,21 +8,26 @@ from django.utils.safestring import SafeString
 
 from facts.models import ConflictMember, ConflictSet
 from memory_site.admin_pages.fact_display import plain, words
+from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated, shorten
 
 #: Sides named in one line, and characters of each.
 _SIDES, _LENGTH = 3, 60
 
 
-def with_sides(conflicts: QuerySet[ConflictSet]) -> QuerySet[ConflictSet]:
-    """Load the members and their facts with the sets, in one further query."""
-    members = ConflictMember.objects.select_related("fact").order_by("fact_id")
+def with_sides(eyes: Sight, conflicts: QuerySet[ConflictSet]) -> QuerySet[ConflictSet]:
+    """Load the members and their facts with the sets, in two further queries."""
+    members = ConflictMember.objects.filter(account_id=eyes.principal.account_id).order_by("fact_id")
+    members = members.prefetch_related(Prefetch("fact", queryset=eyes.facts()))
     return conflicts.prefetch_related(Prefetch("members", queryset=members, to_attr="loaded_members"))
 
 
 def in_short(conflict: ConflictSet) -> SafeString:
-    """Return the claims that compete, such as "lives in: Lisbon / Porto"; for whoever may decide about the set."""
-    facts = [member.fact for member in conflict.loaded_members if member.left_at is None or conflict.closed_at]
+    """Return the claims that compete, such as "lives in: Lisbon / Porto", as far as they may be read."""
+    members = [member for member in conflict.loaded_members if member.left_at is None or conflict.closed_at]
+    facts = [member.fact for member in members if member.fact is not None and member.fact.readable]
+    if not facts:
+        return isolated(words(conflict.reason) or conflict.kind)
     predicates = {fact.predicate for fact in facts}
     if len(predicates) == 1 and "" not in predicates:
         head, sides = f"{words(predicates.pop())}: ", [_value(fact.value) for fact in facts]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -13,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from facts.models import Event, Evidence
 from ingest.models import CandidateOutcome, EventOutcome
-from memory_site.admin_pages.fact_display import words
+from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
@@ -89,9 +88,9 @@ class EventAdmin(GovernedAdmin):
         return words(event.origin_trust)
 
     @admin.display(description="occurred")
-    def happened(self, event: Event) -> datetime:
+    def happened(self, event: Event) -> SafeString:
         """When it was said."""
-        return event.occurred_at
+        return instant(event.occurred_at)
 
     @admin.display(description="became")
     def came_of_it(self, event: Event) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from facts.lifecycle import MUTABLE
@@ -54,6 +56,14 @@ def moment(value: datetime | None) -> str:
         return ""
     value = localtime(value)
     return f"{value:%Y-%m-%d}" if (value.hour, value.minute) == (0, 0) else f"{value:%Y-%m-%d %H:%M}"
+
+
+def instant(value: datetime | None) -> SafeString:
+    """Return an instant as HTML: date and minute, UTC, readable by machines too."""
+    if value is None:
+        return mark_safe("–")
+    value = localtime(value)
+    return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%Y-%m-%d %H:%M}")
 
 
 def validity(start: datetime | None, end: datetime | None, *, assumed: bool = False) -> str:

@@ -19,16 +19,16 @@ from django.views.decorators.http import require_POST
 from facts import textindex
 from facts.errors import DomainError
 from facts.models import ConflictMember, Evidence, Fact, FactText, Relation
-from facts.status_graph import FINAL
 from facts.vocabulary import Status
 from governance import forgetting
 from governance.access import has_role
 from governance.models import ForgetMode, ForgetReceipt, ReviewStatus, Role
 from memory_site.admin_pages import threads
-from memory_site.admin_pages.fact_display import changes, claim, moment, words
+from memory_site.admin_pages.fact_display import changes, claim, words
 from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
+from retrieval.selectors import GONE
 
 #: What stands in place of a text that the person may not read.
 HIDDEN = "not for you to read"
@@ -90,7 +90,7 @@ class FactAdmin(GovernedAdmin):
     @admin.display(description="valid from")
     def valid_from_day(self, fact: Fact) -> str:
         """When it began to hold."""
-        return moment(fact.valid_from) or "always"
+        return f"{fact.valid_from:%Y-%m-%d}" if fact.valid_from else "always"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Fact], search_term: str
@@ -170,7 +170,7 @@ class FactAdmin(GovernedAdmin):
             gate_decisions=list(fact.gate_decisions.all()[:SHOWN]) if fact.readable else [],
             reviews=reviews,
             pending=next((review for review in reviews if review.status == ReviewStatus.PENDING), None),
-            may_forget=may_forget and fact.status not in {*FINAL, Status.DISABLED},
+            may_forget=may_forget and fact.status not in GONE,
             receipt=receipt,
             receipt_facts=len(receipt.counters.get("facts", [])) if receipt else 0,
             hidden=HIDDEN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils.safestring import SafeString
@@ -16,6 +16,7 @@ from governance.models import Review, ReviewStatus, Role
 from memory_site import heartbeat
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.sight import Sight
+from retrieval import statistics
 from retrieval.models import Trace
 
 #: Span of the injection rate.
@@ -71,15 +72,15 @@ def figures(eyes: Sight) -> Figures:
         conflicts=_waiting(open_conflicts(eyes, at=at), "opened_at", at=at),
         next_conflicts=[
             (conflict, in_short(conflict))
-            for conflict in with_sides(open_conflicts(eyes, at=at)).select_related("subject", "scope")[:SHOWN]
+            for conflict in with_sides(eyes, open_conflicts(eyes, at=at)).select_related("subject", "scope")[:SHOWN]
         ],
         reviews=_waiting(pending_reviews(eyes), "created_at", at=at),
-        injection=_injection(eyes, at=at),
+        injection=_injection(eyes),
         last_beat=beat,
         worker_lives=heartbeat.is_fresh(beat, at=at),
         oldest_queued=heartbeat.oldest_due(at=at),
         dead_jobs=Job.objects.filter(account_id=account_id, status=JobStatus.DEAD).count(),
-        traces=list(eyes.traces().defer("decisions")[:SHOWN]),
+        traces=list(eyes.traces()[:SHOWN]),
         has_evidence=Event.objects.filter(account_id=account_id).exists(),
         is_curator=eyes.is_curator,
         sees_jobs=eyes.has_role_at_root(Role.ACCOUNT_ADMIN),
@@ -110,8 +111,8 @@ def _waiting(queue: QuerySet, since: str, *, at: datetime) -> Waiting:
     return Waiting(found["count"], found["oldest"], found["overdue"])
 
 
-def _injection(eyes: Sight, *, at: datetime) -> Rate:
-    calls = Trace.objects.filter(account_id=eyes.principal.account_id, created_at__gte=at - timedelta(days=RATE_DAYS))
-    found = calls.aggregate(calls=Count("pk"), served=Count("pk", filter=Q(facts_served__gt=0)))
-    value = found["served"] / found["calls"] if found["calls"] else None
-    return Rate(value, found["calls"], RATE_DAYS)
+def _injection(eyes: Sight) -> Rate:
+    found = statistics.overview(
+        account_id=eyes.principal.account_id, scopes=eyes.scopes, reader=eyes.reader, window_days=RATE_DAYS
+    )
+    return Rate(found.total.injection_rate, found.total.calls, RATE_DAYS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin, messages
@@ -20,7 +19,8 @@ from facts.models import Evidence
 from governance import reviews
 from governance.models import Review, ReviewStatus
 from memory_site.admin_pages import threads
-from memory_site.admin_pages.fact_display import claim, words
+from memory_site.admin_pages.fact_display import claim, instant, words
+from memory_site.admin_pages.fact_pages import HIDDEN
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
@@ -72,8 +72,10 @@ class ReviewAdmin(GovernedAdmin):
 
     @admin.display(description="what waits")
     def said(self, review: Review) -> str | SafeString:
-        """The statement that is asked about. Whoever decides may read it."""
-        return isolated(shorten(review.fact.statement, 120)) if review.fact else words(review.kind)
+        """The statement that is asked about."""
+        if review.fact is None:
+            return words(review.kind)
+        return isolated(shorten(review.fact.statement, 120)) if review.readable else HIDDEN
 
     @admin.display(description="subject")
     def about(self, review: Review) -> SafeString | str:
@@ -92,14 +94,14 @@ class ReviewAdmin(GovernedAdmin):
         return ", ".join(dict.fromkeys(words(str(reason)) for reason in review.reasons))
 
     @admin.display(description="since")
-    def created(self, review: Review) -> datetime:
+    def created(self, review: Review) -> SafeString:
         """Since when it waits."""
-        return review.created_at
+        return instant(review.created_at)
 
     @admin.display(description="due")
-    def due(self, review: Review) -> datetime | None:
+    def due(self, review: Review) -> SafeString:
         """When it should be decided."""
-        return review.due_at
+        return instant(review.due_at)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -141,8 +143,9 @@ class ReviewAdmin(GovernedAdmin):
             fact=fact,
             about=self.about(review),
             reasons=list(dict.fromkeys(words(str(reason)) for reason in review.reasons)),
-            rows=claim(fact) if fact else [],
-            excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact else [],
+            hidden=HIDDEN,
+            rows=claim(fact) if fact and review.readable else [],
+            excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact and review.readable else [],
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],
             may_decide=review.status == ReviewStatus.PENDING and fact is not None,
             changed=fact is not None and review.status == ReviewStatus.PENDING and fact.version != review.fact_version,

@@ -2,8 +2,8 @@
 
 Curators see what lies in the scopes they curate, because they decide about it; ``restricted`` content only with a
 grant that says so, about themselves, or while a decision about it waits for them. Everybody else sees what the audience
-rule allows, in the scopes granted to them, and history under the same rule; other statuses only about themselves. What
-may be listed but not read shows without its text.
+rule allows and no conflict withholds, in the scopes granted to them, and history under the same rule; other statuses
+only about themselves. What was forgotten is repeated to nobody. What may be listed but not read shows without its text.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from django.http import HttpRequest
 
 from facts.audience import Reader, visible_to
-from facts.models import ConflictMember, ConflictSet, Event, Fact, Scope
-from facts.status_graph import FINAL
-from facts.vocabulary import ConflictStatus, Sensitivity, Status
+from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scope
+from facts.models.evidence import Withheld
+from facts.vocabulary import ConflictStatus, Sensitivity
 from governance.access import Principal, all_readable_scopes, has_role, resolve_reader
 from governance.models import Review, ReviewStatus, Role
+from governance.review_queue import reviews_for
+from retrieval import selectors
 from retrieval.models import Trace
-
-#: Statuses that listings show to everybody whom the audience rule allows.
-SHOWN_TO_READERS = (Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED)
+from retrieval.selectors import GONE, OPEN_STATUSES
 
 
 @dataclass
@@ -64,10 +64,11 @@ class Sight:
 
     def facts(self) -> QuerySet[Fact]:
         """Return the facts that may be listed; each says whether its text may be shown (``readable``)."""
-        own = Q(subject_id=self.principal.subject_id) & ~Q(status__in=FINAL)
-        as_reader = Q(scope_id__in=self.scope_ids, status__in=SHOWN_TO_READERS) & visible_to(self.reader)
+        own = Q(subject_id=self.principal.subject_id) & ~Q(status__in=GONE)
+        open_ones = Q(scope_id__in=self.scope_ids, status__in=OPEN_STATUSES, withheld=Withheld.NOTHING)
+        as_reader = open_ones & visible_to(self.reader)
         curated = Q(scope_id__in=self.curated_ids)
-        as_curator = curated & ~Q(status__in=FINAL)
+        as_curator = curated & ~Q(status__in=GONE)
         if not self.reader.restricted:
             as_curator &= ~Q(sensitivity=Sensitivity.RESTRICTED) | Q(_awaits_decision())
         readable = ExpressionWrapper(own | as_reader | as_curator, output_field=BooleanField())
@@ -81,28 +82,24 @@ class Sight:
         curated = Q(scope_id__in=self.curated_ids)
         if not self.reader.restricted:
             curated &= ~Q(sensitivity=Sensitivity.RESTRICTED)
-        return Event.objects.filter(own | open_ones | curated, account_id=self.principal.account_id)
+        passages = Passage.objects.filter(account_id=OuterRef("account_id"), event_id=OuterRef("pk"))
+        withheld = Exists(passages.exclude(withheld=Withheld.NOTHING))
+        forgotten = Exists(passages.filter(withheld=Withheld.FORGOTTEN))
+        listed = (curated & ~Q(forgotten)) | ((own | open_ones) & ~Q(withheld))
+        return Event.objects.filter(listed, account_id=self.principal.account_id)
 
     def conflicts(self) -> QuerySet[ConflictSet]:
         """Return the conflict sets that the person may decide."""
         return ConflictSet.objects.filter(account_id=self.principal.account_id, scope_id__in=self.curated_ids)
 
     def reviews(self) -> QuerySet[Review]:
-        """Return the reviews that the person may decide."""
-        place = (
-            Q(fact__scope_id__in=self.curated_ids)
-            | Q(fact=None, conflict_set__scope_id__in=self.curated_ids)
-            | Q(fact=None, conflict_set=None, event__scope_id__in=self.curated_ids)
-        )
-        return Review.objects.filter(place, account_id=self.principal.account_id)
+        """Return the reviews that the person may decide, each saying whether its fact's text may be shown."""
+        readable = Exists(self.facts().filter(pk=OuterRef("fact_id"), readable=True))
+        return reviews_for(self.principal).annotate(readable=readable)
 
     def traces(self) -> QuerySet[Trace]:
-        """Return the traces that the person left, and those of the scopes they curate."""
-        mine = Q(credential_id=self.principal.membership_id)
-        placeless = Q(scope=None) if self.has_role_at_root(Role.CURATOR) else Q(pk__in=[])
-        return Trace.objects.filter(
-            mine | Q(scope_id__in=self.curated_ids) | placeless, account_id=self.principal.account_id
-        )
+        """Return the traces that the person left, and those of the scopes they curate, without their decisions."""
+        return selectors.traces(self.principal)
 
 
 def _awaits_decision() -> Exists:

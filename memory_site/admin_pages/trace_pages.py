@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -14,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
 from facts.models import Fact, IndexedUnit, Passage
-from memory_site.admin_pages.fact_display import words
+from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
@@ -78,10 +77,6 @@ class TraceAdmin(GovernedAdmin):
         """Return the traces that may be inspected."""
         return eyes.traces()
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Trace]:
-        """Leave the packed decisions out of lists."""
-        return super().get_queryset(request).defer("decisions")
-
     @admin.display(description="question")
     def asked(self, trace: Trace) -> str | SafeString:
         """What was asked."""
@@ -103,9 +98,9 @@ class TraceAdmin(GovernedAdmin):
         return f"{trace.tokens} of {trace.budget}" if trace.budget_unit == "tokens" else str(trace.tokens)
 
     @admin.display(description="when")
-    def created(self, trace: Trace) -> datetime:
+    def created(self, trace: Trace) -> SafeString:
         """When it was read."""
-        return trace.created_at
+        return instant(trace.created_at)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -8,9 +8,8 @@ from typing import Any
 
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.timezone import localtime
 
 from governance.models import GateDecision
 from memory_site.admin_pages import fact_display, texts
@@ -39,10 +38,7 @@ def _mark(part: texts.Part) -> SafeString:
 @register.filter
 def instant(value: datetime | None) -> SafeString:
     """An instant: date and minute, UTC, readable by machines too."""
-    if value is None:
-        return mark_safe("–")
-    value = localtime(value)
-    return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%Y-%m-%d %H:%M}")
+    return fact_display.instant(value)
 
 
 @register.filter

@@ -1,0 +1,94 @@
+"""Every page of the admin, light and dark, wide and on a phone: readable by axe's rules, and nothing sticks out.
+
+With ``MEMORY_SCREENSHOTS`` set to a directory (``make screenshots``) the pages of the documentation are pictured there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from facts.models import Event, Fact
+from facts.tenancy import account_transaction
+from governance.models import Grant, Review
+from tests.browser.admin_room import Room, prepare, record
+
+WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
+#: Without fetching stylesheets a second time, which it does beside the page's own policy and base address.
+AXE = {"preload": False}
+#: Pages that the documentation shows.
+PICTURED = ("home", "conflict", "trace", "fact")
+
+
+@pytest.fixture
+def room(live_server) -> Iterator[Room]:
+    """A prepared account."""
+    return prepare(live_server.url)
+
+
+def _pages(room: Room, *, look: str) -> dict[str, str]:
+    """Return the path of each page; the plain lists are alike, so that two of them are enough but for one look."""
+    scene = room.scene
+    with account_transaction(scene.account.id):
+        lisbon = Fact.objects.get(statement__contains="Lisbon")
+        pages = {
+            "home": "/admin/",
+            "conflict": room.conflict(0),
+            "conflict with hostile text": room.conflict(1),
+            "conflict from right to left": room.conflict(2),
+            "fact": record("facts_fact", lisbon.pk),
+            "trace": record("retrieval_trace", scene.trace.pk),
+            "review": record("governance_review", Review.objects.get().pk),
+            "event": record("facts_event", Event.objects.filter(thread="onboarding").first().pk),
+            "subject": record("facts_subject", scene.ana.pk),
+            "grant": record("governance_grant", Grant.objects.first().pk),
+            "new key": "/admin/governance/apikey/new/",
+            "password": "/admin/password_change/",
+        }
+    if look != "light":
+        return {**pages, "conflicts": "/admin/facts/conflictset/", "facts": "/admin/facts/fact/"}
+    lists = ("facts/conflictset", "governance/review", "facts/fact", "facts/event", "retrieval/trace", "facts/subject")
+    lists += ("facts/scope", "facts/suppression", "governance/apikey", "facts/membership", "governance/grant")
+    lists += ("facts/identity", "facts/account", "facts/job", "facts/auditentry", "governance/forgetreceipt")
+    return {**pages, **{f"list of {name}": f"/admin/{name}/" for name in lists}}
+
+
+def _faults(page: Page, *, name: str) -> list[str]:
+    """Return what axe finds, and whether the page is wider than the window."""
+    found = [
+        f"{name}: {violation['id']}: {node['html'][:120]}"
+        for violation in Axe().run(page, options=AXE).response["violations"]
+        for node in violation["nodes"]
+    ]
+    if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+        found.append(f"{name}: wider than the window")
+    return found
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_every_page_is_accessible_and_fits(page: Page, room: Room, look: str) -> None:
+    room.enter(page.context)
+    page.set_viewport_size(PHONE if look == "phone" else WIDE)
+    page.emulate_media(color_scheme="dark" if look == "dark" else "light")
+    pictures = os.environ.get("MEMORY_SCREENSHOTS", "")
+    faults: list[str] = []
+    for name, path in _pages(room, look=look).items():
+        room.open(page, path)
+        faults += _faults(page, name=name)
+        if pictures and look == "light" and name in PICTURED:
+            page.screenshot(path=Path(pictures) / f"{name}.png", full_page=True, caret="initial")
+        elif pictures and os.environ.get("MEMORY_SCREENSHOTS_ALL"):
+            page.screenshot(
+                path=Path(pictures) / f"{name.replace('/', '-')}-{look}.png", full_page=True, caret="initial"
+            )
+    assert faults == []
+
+
+def test_the_way_in_is_accessible(page: Page, live_server) -> None:
+    page.goto(f"{live_server.url}/admin/login/")
+    assert _faults(page, name="login") == []
