@@ -23,7 +23,8 @@ OVERLOADED = "provider_overloaded"
 SERVER_ERROR = "provider_error"
 DENIED = "provider_denied"
 UNPAID = "provider_unpaid"
-UNKNOWN_MODEL = "provider_unknown_model"
+#: No such model, or nothing of the kind at that address.
+NOT_FOUND = "provider_not_found"
 REJECTED = "provider_rejected"
 TOO_LARGE = "reply_too_large"
 UNREADABLE = "reply_unreadable"
@@ -37,7 +38,7 @@ TRANSIENT = frozenset({TIMEOUT, UNREACHABLE, RATE_LIMITED, OVERLOADED, SERVER_ER
 MAYBE_THE_MESSAGE = frozenset({TIMEOUT, UNREACHABLE, SERVER_ERROR, REJECTED, TOO_LARGE, UNREADABLE})
 
 _STATUS = {
-    401: DENIED, 402: UNPAID, 403: DENIED, 404: UNKNOWN_MODEL, 408: TIMEOUT, 429: RATE_LIMITED, 529: OVERLOADED,
+    401: DENIED, 402: UNPAID, 403: DENIED, 404: NOT_FOUND, 408: TIMEOUT, 429: RATE_LIMITED, 529: OVERLOADED,
 }  # fmt: skip
 
 
@@ -130,7 +131,8 @@ class Unbooked:
 
 def failure_of_status(status: int, headers: Mapping[str, str]) -> CallFailed:
     """Return the failure that an HTTP status means."""
-    kind = _STATUS.get(status) or (SERVER_ERROR if status >= 500 else REJECTED)
+    by_range = SERVER_ERROR if status >= 500 else REJECTED if status >= 400 else NOT_FOUND
+    kind = _STATUS.get(status, by_range)
     return CallFailed(kind, retry_after=retry_after_of(headers))
 
 

@@ -14,8 +14,14 @@ MAX_REPLY_BYTES = 512 * 1024
 CONNECT_SECONDS = 5.0
 
 
-class ReplyTooLarge(Exception):
-    """The reply is longer than any answer can be, or comes in a form whose length cannot be known."""
+class ReplyTooLarge(httpx2.TransportError):
+    """The reply is longer than any answer can be, or comes in a form whose length cannot be known.
+
+    One of the HTTP library's errors, because the client libraries pass on no others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("reply too large")
 
 
 class _Bounded(httpx2.SyncByteStream):

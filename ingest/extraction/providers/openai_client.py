@@ -13,10 +13,10 @@ from typing import Any
 from ingest.extraction.providers import schema
 from ingest.extraction.providers.calls import (
     MAX_OUTPUT_TOKENS,
+    NOT_FOUND,
     REJECTED,
     TIMEOUT,
     TOO_LARGE,
-    UNKNOWN_MODEL,
     UNPAID,
     UNREACHABLE,
     UNREADABLE,
@@ -37,7 +37,7 @@ OPENAI_WAYS = (RESPONSES, CHAT_SCHEMA)
 COMPATIBLE_WAYS = (CHAT_SCHEMA, CHAT_JSON, CHAT_PLAIN)
 
 #: What a server answers to a way of asking that it does not know.
-_UNKNOWN_WAY = frozenset({REJECTED, UNKNOWN_MODEL})
+_UNKNOWN_WAY = frozenset({REJECTED, NOT_FOUND})
 
 
 class OpenAIClient:
