@@ -1,0 +1,207 @@
+"""Forgetting: hidden everywhere, not learnt again, and back as it was when that is lifted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from facts import lifecycle
+from facts.actors import pipeline
+from facts.clock import now
+from facts.errors import Conflicting, DomainError, NotFound, Refused
+from facts.models import AuditEntry, ConflictSet, Fact, FactText, Passage, PassageText, Suppression
+from facts.vocabulary import Status
+from governance import forgetting
+from governance.access import Delegation
+from governance.models import Role
+from tests.factories import (
+    JANUARY,
+    MARCH,
+    MAY,
+    AccountFactory,
+    FactFactory,
+    SubjectFactory,
+    entered,
+    key_principal,
+    maker_of,
+    person_in,
+    say,
+    submit,
+    submitted_fact,
+    unknown_id,
+)
+
+
+@pytest.fixture
+def ada(account):
+    """A person who is spoken about."""
+    return SubjectFactory(account=account, key="ada")
+
+
+@pytest.fixture
+def curator(account):
+    """A person who may decide everywhere in the account."""
+    return person_in(account)
+
+
+def status(fact: Fact) -> str:
+    """Return the present status."""
+    return Fact.objects.get(pk=fact.pk).status
+
+
+def test_a_forgotten_fact_and_its_passages_are_hidden(ada, curator):
+    fact = submitted_fact(ada, {"city": "Lyon"})
+    receipt = forgetting.disable(curator, fact_id=fact.id, reason="She asked.")
+    assert status(fact) == "disabled"
+    assert not FactText.objects.get(fact=fact).active
+    assert Passage.objects.get().withheld == "source_forgotten"
+    assert not PassageText.objects.get().active
+    assert (receipt.target, receipt.target_id, receipt.counters) == (
+        "fact",
+        fact.id,
+        {"facts_disabled": 1, "reviews_withdrawn": 0, "facts": [str(fact.id)]},
+    )
+    assert AuditEntry.objects.get(action="forget.disable").metadata == {"facts": 1, "target": "fact"}
+
+
+def test_it_is_not_learnt_again(ada, curator):
+    told = say(ada)
+    fact = submitted_fact(ada, {"city": "Lyon"}, event=told)
+    forgetting.disable(curator, fact_id=fact.id)
+    assert submit(ada, {"city": "Lyon"}, event=told).reason == "suppressed_forgotten"
+    assert submit(ada, {"city": "Lyon"}, at=now() + timedelta(days=900)).reason == "suppressed_forgotten"
+    assert submit(ada, {"city": "Paris"}, at=MAY).reason == "new"
+
+
+def test_lifting_brings_everything_back(ada, curator):
+    fact = submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)
+    receipt = forgetting.enable(curator, forgetting.disable(curator, fact_id=fact.id).id)
+    assert status(fact) == "active"
+    assert FactText.objects.get(fact=fact).active
+    assert (Passage.objects.get().withheld, PassageText.objects.get().active) == ("", True)
+    assert not Suppression.objects.filter(lifted_at__isnull=True).exists()
+    assert (receipt.counters["facts_enabled"], receipt.counters["in_conflict"]) == (1, [])
+    assert submit(ada, {"city": "Lyon"}, at=MAY).reason == "repeated"
+    with pytest.raises(Conflicting) as refused:
+        forgetting.enable(curator, receipt.id)
+    assert refused.value.code == "forget_lifted"
+
+
+def test_all_about_a_subject(account, ada, curator):
+    facts = [submitted_fact(ada, {"city": "Lyon"}), FactFactory(subject=ada, status=Status.REJECTED)]
+    gone = FactFactory(subject=ada, status=Status.RETRACTED)
+    other = FactFactory(subject=SubjectFactory(account=account))
+    receipt = forgetting.disable(curator, subject_id=ada.id)
+    assert [status(fact) for fact in (*facts, gone, other)] == ["disabled", "disabled", "retracted", "active"]
+    assert (receipt.target, receipt.counters["facts_disabled"]) == ("subject", 2)
+    forgetting.enable(curator, receipt.id)
+    assert [status(fact) for fact in facts] == ["active", "rejected"]
+
+
+def test_where_the_place_was_taken_people_decide(ada, curator):
+    fact = submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)
+    receipt = forgetting.disable(curator, fact_id=fact.id)
+    taken = submitted_fact(ada, {"city": "Paris"}, at=MARCH)
+    receipt = forgetting.enable(curator, receipt.id)
+    opened = ConflictSet.objects.get(status="open")
+    assert (status(fact), status(taken), opened.reason, opened.kind) == (
+        "candidate",
+        "active",
+        "identity_taken",
+        "contradiction",
+    )
+    assert receipt.counters["in_conflict"] == [str(fact.id)]
+    assert set(Fact.objects.values_list("withheld", flat=True)) == {"conflict_open"}
+
+
+def test_what_expired_meanwhile_returns_as_expired(ada, curator):
+    fact = FactFactory(subject=ada, expires_at=now() - timedelta(seconds=1))
+    forgetting.enable(curator, forgetting.disable(curator, fact_id=fact.id).id)
+    assert status(fact) == "expired"
+
+
+def test_both_sides_of_a_conflict_return_into_one(ada, curator):
+    lyon = submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)
+    paris = submitted_fact(ada, {"city": "Paris"}, at=MARCH)
+    receipt = forgetting.disable(curator, subject_id=ada.id)
+    assert ConflictSet.objects.get().status == "dissolved"
+    forgetting.enable(curator, receipt.id)
+    assert (status(lyon), status(paris)) == ("active", "candidate")
+    assert ConflictSet.objects.filter(status="open").count() == 1
+    assert set(Fact.objects.values_list("withheld", flat=True)) == {"conflict_open"}
+
+
+def test_a_side_returns_into_a_set_that_is_still_open(ada, curator):
+    for city, at in (("Lyon", JANUARY), ("Paris", MARCH), ("Nice", MAY)):
+        last = submitted_fact(ada, {"city": city}, at=at)
+    receipt = forgetting.disable(curator, fact_id=last.id)
+    assert ConflictSet.objects.get().members.filter(left_at__isnull=True).count() == 2
+    forgetting.enable(curator, receipt.id)
+    assert ConflictSet.objects.get().members.filter(left_at__isnull=True).count() == 3
+    assert (status(last), Fact.objects.get(pk=last.pk).withheld) == ("candidate", "conflict_open")
+
+
+@pytest.mark.parametrize("named", [{}, {"fact_id": unknown_id(), "subject_id": unknown_id()}])
+def test_one_thing_is_named(curator, named):
+    with pytest.raises(DomainError) as refused:
+        forgetting.disable(curator, **named)
+    assert refused.value.code == "invalid_forget_scope"
+
+
+@pytest.mark.parametrize(
+    ("named", "code"),
+    [({"fact_id": unknown_id()}, "fact_not_found"), ({"subject_id": unknown_id()}, "subject_not_found")],
+)
+def test_what_is_not_there(curator, named, code):
+    with pytest.raises(NotFound) as refused:
+        forgetting.disable(curator, **named)
+    assert refused.value.code == code
+
+
+def test_another_accounts_fact_is_not_there(curator):
+    with entered(other := AccountFactory()):
+        fact = FactFactory(subject=SubjectFactory(account=other))
+    with pytest.raises(NotFound):
+        forgetting.disable(curator, fact_id=fact.id)
+    with pytest.raises(NotFound):
+        forgetting.enable(curator, unknown_id())
+
+
+def test_who_may_forget(account, ada, curator):
+    fact = FactFactory(subject=ada)
+    for stranger, code in (
+        (person_in(account, role=Role.MEMBER), "forbidden_scope"),
+        (person_in(account, role=None), "forbidden_scope"),
+        (key_principal(account), "human_required"),
+        (key_principal(account, delegated=[Delegation.RESOLVE], maker=maker_of(curator)), "human_required"),
+    ):
+        with pytest.raises(Refused) as refused:
+            forgetting.disable(stranger, fact_id=fact.id)
+        assert refused.value.code == code
+    key = key_principal(account, delegated=[Delegation.FORGET], maker=maker_of(curator))
+    assert forgetting.disable(key, fact_id=fact.id).actor["membership_id"] == str(curator.membership_id)
+
+
+def test_subjects_speak_for_themselves(account):
+    me = person_in(account, role=None)
+    mine = FactFactory(subject=maker_of(me).subject)
+    forgetting.enable(me, forgetting.disable(me, fact_id=mine.id).id)
+    key = key_principal(account, peer=maker_of(me).subject)
+    assert forgetting.disable(key, subject_id=me.subject_id).counters["facts_disabled"] == 1
+    with pytest.raises(Refused):
+        forgetting.disable(me, fact_id=FactFactory(subject=SubjectFactory(account=account)).id)
+
+
+def test_forgetting_twice_hides_once(ada, curator):
+    fact = FactFactory(subject=ada)
+    forgetting.disable(curator, fact_id=fact.id)
+    assert forgetting.disable(curator, subject_id=ada.id).counters["facts_disabled"] == 0
+    assert Suppression.objects.count() == 1
+
+
+def test_a_disputed_fact_returns_as_disputed(ada, curator):
+    fact = FactFactory(subject=ada)
+    lifecycle.transition(fact.id, account_id=ada.account_id, to=Status.DISPUTED, actor=pipeline(), action="x")
+    forgetting.enable(curator, forgetting.disable(curator, fact_id=fact.id).id)
+    assert status(fact) == "disputed"
