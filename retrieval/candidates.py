@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -23,6 +23,8 @@ from retrieval.visibility import Visibility
 _TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
 _VECTOR = {IndexedUnit.FACT: "facts_factvector", IndexedUnit.PASSAGE: "facts_passagevector"}
 _KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
+#: Seconds are read many times faster than a written date; microseconds survive.
+_EPOCH = "date_part('epoch', {})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +73,12 @@ class FactRow(NamedTuple):
     evidence_level: str
     origin_trust: str
     volatility: str
+    similarity: float | None
+    text_score: float
     valid_from: datetime | None
     valid_to: datetime | None
     recorded_from: datetime
     last_reinforced_at: datetime | None
-    similarity: float | None
-    text_score: float
 
 
 class PassageRow(NamedTuple):
@@ -88,11 +90,11 @@ class PassageRow(NamedTuple):
     speaker: str
     text: str
     evidential: bool
-    occurred_at: datetime
     kind: str
     origin_trust: str
     similarity: float | None
     text_score: float
+    occurred_at: datetime
 
 
 def vector_literal(vector: Vector) -> str:
@@ -186,14 +188,15 @@ def fetch_facts(ids: Sequence[uuid.UUID], question: Question, visible: Visibilit
         cursor.execute(
             "SELECT f.id, f.version, f.scope_id, f.subject_id, f.status, f.withheld, f.possibly_conflicting,"
             " f.statement, f.predicate, f.value, f.qualifiers, f.category, f.kind, f.form, f.sensitivity,"
-            " f.confidence, f.evidence_level, f.origin_trust, f.volatility, f.valid_from, f.valid_to,"
-            f" f.recorded_from, f.last_reinforced_at, {_scores(question)}"
+            f" f.confidence, f.evidence_level, f.origin_trust, f.volatility, {_scores(question)},"
+            f" {_EPOCH.format('f.valid_from')}, {_EPOCH.format('f.valid_to')}, {_EPOCH.format('f.recorded_from')},"
+            f" {_EPOCH.format('f.last_reinforced_at')}"
             " FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
             f" {_vector_join(question, 'fact')}"
             f" WHERE t.fact_id = ANY(%(ids)s) AND {condition}",
             {**visible.parameters(), **question.parameters(), "ids": list(ids)},
         )
-        return [FactRow(*row) for row in cursor.fetchall()]
+        return [FactRow(*row[:-4], *map(_instant, row[-4:])) for row in cursor.fetchall()]
 
 
 def fetch_passages(
@@ -205,15 +208,15 @@ def fetch_passages(
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, p.occurred_at, e.kind,"
-            f" e.origin_trust, {_scores(question)}"
+            "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, e.kind, e.origin_trust,"
+            f" {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
             " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
             f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
             f" WHERE t.passage_id = ANY(%(ids)s) AND {visible.current('t')}"
             " AND (%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s)",
             {**visible.parameters(), **question.parameters(), "ids": list(ids), "known_at": known_at},
         )
-        return [PassageRow(*row) for row in cursor.fetchall()]
+        return [PassageRow(*row[:-1], _instant(row[-1])) for row in cursor.fetchall()]
 
 
 def sources(account_id: uuid.UUID, fact_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
@@ -259,3 +262,7 @@ def _ids(statement: str, parameters: dict[str, Any]) -> list[uuid.UUID]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [row[0] for row in cursor.fetchall()]
+
+
+def _instant(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import orjson
 from django.db import connection
 
 from facts import textindex
@@ -37,19 +38,27 @@ class Commonness:
     counts: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A question's lexemes, sorted; how common each is in each unit; and whether there are passages at all."""
+
+    lexemes: list[str]
+    common: dict[str, Commonness]
+    passages_stored: bool
+
+
 def analyse(
     text: textindex.IndexText, *, account_id: uuid.UUID, scope_ids: Sequence[uuid.UUID], subject_id: uuid.UUID | None
-) -> tuple[list[str], dict[str, Commonness]]:
-    """Return the lexemes of a question, sorted, and how common each is among the facts and among the passages.
-
-    ``scope_ids`` are summed. One round trip.
-    """
+) -> Analysis:
+    """Return what is known of a question before it is searched for, in one round trip; ``scope_ids`` are summed."""
+    about = "x.account_id = %(account)s AND x.scope_id = ANY(%(scopes)s)"
+    passages = f"{about} AND x.subject_id = %(subject)s" if subject_id else about
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT q.lexeme, c.unit, c.rows, coalesce((c.counts ->> q.lexeme)::int, 0)"
-            f" FROM unnest(tsvector_to_array({textindex.tsvector_sql()})) AS q(lexeme)"
-            " LEFT JOIN facts_commonlexemes c ON c.account_id = %(account)s AND c.scope_id = ANY(%(scopes)s)"
-            "   AND c.subject_id IS NOT DISTINCT FROM %(subject)s::uuid",
+            f"SELECT tsvector_to_array({textindex.tsvector_sql()}),"
+            f" EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active),"
+            " (SELECT jsonb_agg(jsonb_build_array(x.unit, x.rows, x.counts)) FROM facts_commonlexemes x"
+            f" WHERE {about} AND x.subject_id IS NOT DISTINCT FROM %(subject)s::uuid)",
             {
                 "stem": text.stem,
                 "plain": text.plain,
@@ -58,16 +67,12 @@ def analyse(
                 "subject": subject_id,
             },
         )
-        found = cursor.fetchall()
-    first = found[0][0] if found else None
+        lexemes, passages_stored, counted = cursor.fetchone()
     common = {unit: Commonness() for unit in IndexedUnit.values}
-    for lexeme, unit, rows, count in found:
-        if unit is None:
-            continue
-        common[unit].counts[lexeme] += count
-        if lexeme == first:
-            common[unit].rows += rows
-    return sorted({row[0] for row in found}), common
+    for unit, rows, counts in orjson.loads(counted or "[]"):
+        common[unit].rows += rows
+        common[unit].counts.update({lexeme: counts[lexeme] for lexeme in lexemes if lexeme in counts})
+    return Analysis(lexemes=sorted(lexemes), common=common, passages_stored=passages_stored)
 
 
 def refresh(account_id: uuid.UUID) -> int:

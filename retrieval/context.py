@@ -18,21 +18,20 @@ from django.db import OperationalError, connection
 from psycopg.errors import QueryCanceled
 
 from facts import embedding
-from facts.audience import Reader
 from facts.clock import now
 from facts.errors import DomainError
 from facts.ids import new_id
-from facts.models import IndexedUnit, Scope, Subject
-from facts.tenancy import account_transaction, get_subject, normalise_path, resolve_identity
-from governance import access
+from facts.models import IndexedUnit
+from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import candidates, common_lexemes, lexical, serving, traces
+from retrieval import candidates, common_lexemes, lexical, places, serving, traces
 from retrieval.candidates import Question
 from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable, Vector, identity_key
 from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, Packet, PacketStatus
 from retrieval.packing import Budget
+from retrieval.places import Asked, Place
 from retrieval.profiles import CONTEXT, RANKER_VERSION, ContextProfile
 from retrieval.reasons import MEANING, Action, Reason
 from retrieval.traces import Decision
@@ -70,6 +69,17 @@ class ContextRequest:
         if len(self.query) > MAX_QUERY:
             raise DomainError(f"A query has at most {MAX_QUERY:,} characters.", code="query_too_long", field="query")
 
+    @property
+    def asked(self) -> Asked:
+        """How the place of the call is named."""
+        return Asked(
+            scope_path=self.scope_path,
+            exact=self.exact,
+            subject_key=self.subject_key,
+            subject_alias=self.subject_alias,
+            peer_key=self.peer_key,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
@@ -83,17 +93,6 @@ class ContextAnswer:
     reader_posture: str
     strategies: dict[str, str]
     fast_fallback: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a call reads, about whom and as whom, as far as the caller's credential reaches."""
-
-    path: str
-    scopes: Sequence[Scope]
-    subject: Subject | None
-    reader: Reader
-    visible: Visibility
 
 
 @dataclass(slots=True)
@@ -182,17 +181,18 @@ def _answer(
     moment: datetime,
     progress: Progress,
 ) -> ContextAnswer:
-    place = _resolve(principal, request, moment)
+    place = places.resolve(principal, request.asked)
+    visible = _visibility(principal, request, place, moment)
     progress.lap("resolve")
     budget = Budget(limit=request.budget, unit=request.budget_unit)
     if not request.query.strip():
-        draft = _standing(place, profile, budget, progress)
+        draft = _standing(visible, profile, budget, progress)
     elif progress.strategies.get("lexical") == "dropped: timeout":
         draft = serving.Draft()
     else:
-        draft = _recall(place, request, profile, budget, vector, progress)
-    packet = _packet(draft, place, request, progress)
-    trace = _trace(principal, request, profile, place, packet, draft, moment, progress)
+        draft = _recall(place, visible, request, profile, budget, vector, progress)
+    packet = _packet(draft, place, visible, request, progress)
+    trace = _trace(principal, request, profile, place, visible, packet, draft, moment, progress)
     traces.write(trace)
     return ContextAnswer(
         packet=packet,
@@ -206,48 +206,35 @@ def _answer(
     )
 
 
-def _resolve(principal: Principal, request: ContextRequest, moment: datetime) -> Place:
-    """Return where and as whom the call reads; raises ``DomainError`` for what the caller may not ask."""
-    access.require_right(principal, access.Right.READ)
-    scopes = access.readable_scopes(principal, request.scope_path, exact=request.exact)
-    if request.subject_alias:
-        platform, value = request.subject_alias
-        subject = resolve_identity(principal.account_id, platform=platform, value=value)
-    else:
-        subject = get_subject(principal.account_id, key=request.subject_key) if request.subject_key else None
-    reader = access.resolve_reader(principal, peer_key=request.peer_key, subject=subject)
-    named_but_unknown = request.exact and request.subject_key != "" and subject is None
-    return Place(
-        path=normalise_path(request.scope_path),
-        scopes=scopes,
-        subject=subject,
-        reader=reader,
-        visible=Visibility(
-            account_id=principal.account_id,
-            scope_ids=() if named_but_unknown else tuple(scope.id for scope in scopes),
-            subject_id=subject.id if request.exact and subject else None,
-            reader=reader,
-            at=request.as_of or request.known_at or moment,
-            now=moment,
-        ),
+def _visibility(principal: Principal, request: ContextRequest, place: Place, moment: datetime) -> Visibility:
+    """Return what the read may see: with an exact scope only the subject's own, and nothing of an unknown one."""
+    named_but_unknown = request.exact and request.subject_key != "" and place.subject is None
+    return Visibility(
+        account_id=principal.account_id,
+        scope_ids=() if named_but_unknown else tuple(scope.id for scope in place.scopes),
+        subject_id=place.subject.id if request.exact and place.subject else None,
+        reader=place.reader,
+        at=request.as_of or request.known_at or moment,
+        now=moment,
     )
 
 
-def _standing(place: Place, profile: ContextProfile, budget: Budget, progress: Progress) -> serving.Draft:
+def _standing(visible: Visibility, profile: ContextProfile, budget: Budget, progress: Progress) -> serving.Draft:
     """Serve the most salient current facts: nothing was asked."""
     question = Question()
-    ids = candidates.salient(place.visible, limit=profile.top)
-    rows = {row.id: row for row in candidates.fetch_facts(ids, question, place.visible, current=True)}
+    ids = candidates.salient(visible, limit=profile.top)
+    rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=True)}
     progress.strategies["salience_recency"] = "contributed" if rows else "empty"
     progress.lap("facts")
     ordered = [rows[fact_id] for fact_id in ids if fact_id in rows]
-    draft = serving.serve_unscored(ordered, place.visible, budget=budget, reason=Reason.STANDING_CONTEXT)
+    draft = serving.serve_unscored(ordered, visible, budget=budget, reason=Reason.STANDING_CONTEXT)
     progress.lap("pack")
     return draft
 
 
 def _recall(
     place: Place,
+    visible: Visibility,
     request: ContextRequest,
     profile: ContextProfile,
     budget: Budget,
@@ -255,14 +242,13 @@ def _recall(
     progress: Progress,
 ) -> serving.Draft:
     """Search facts and passages, then pack: facts, facts about names in them, passages, facts that still fit."""
-    visible = place.visible
-    lexemes, common = common_lexemes.analyse(
+    analysis = common_lexemes.analyse(
         lexical.searchable(request.query),
         account_id=visible.account_id,
         scope_ids=visible.scope_ids,
         subject_id=visible.subject_id,
     )
-    lexemes = lexemes[: lexical.MAX_LEXEMES]
+    lexemes, common = analysis.lexemes[: lexical.MAX_LEXEMES], analysis.common
     literal, space = _vector_part(vector)
     questions = {
         unit: Question(
@@ -277,13 +263,12 @@ def _recall(
     found, near_facts = _search(IndexedUnit.FACT, questions, visible, profile, common, progress, among=past)
     facts = candidates.fetch_facts(found, questions[IndexedUnit.FACT], visible, current=past is None)
     progress.lap("facts_fetch")
-    heard, near_passages = _search(IndexedUnit.PASSAGE, questions, visible, profile, common, progress)
-    passages = (
-        candidates.fetch_passages(heard, questions[IndexedUnit.PASSAGE], visible, known_at=request.known_at)
-        if heard
-        else []
-    )
-    progress.lap("passages_fetch")
+    passages, near_passages = [], []
+    if analysis.passages_stored:
+        heard, near_passages = _search(IndexedUnit.PASSAGE, questions, visible, profile, common, progress)
+        asked = questions[IndexedUnit.PASSAGE]
+        passages = candidates.fetch_passages(heard, asked, visible, known_at=request.known_at)
+        progress.lap("passages_fetch")
     draft = serving.serve(
         facts=facts,
         passages=passages,
@@ -350,12 +335,14 @@ def _note(progress: Progress, strategy: str, found: Sequence[uuid.UUID]) -> None
         progress.strategies[strategy] = "contributed" if found else "empty"
 
 
-def _packet(draft: serving.Draft, place: Place, request: ContextRequest, progress: Progress) -> Packet:
+def _packet(
+    draft: serving.Draft, place: Place, visible: Visibility, request: ContextRequest, progress: Progress
+) -> Packet:
     """Return the packet with its warnings and status."""
     failed = progress.strategies.get("lexical") == "dropped: timeout"
     warnings = list(_warnings(draft.decisions, progress))
     packet = Packet(
-        facts=serving.facts(draft.facts, place.visible, scopes=place.scopes, subject=place.subject),
+        facts=serving.facts(draft.facts, visible, scopes=place.scopes, subject=place.subject),
         passages=serving.passages(draft.passages),
         warnings=warnings,
         status=PacketStatus.DEGRADED if warnings else PacketStatus.OK,
@@ -365,7 +352,7 @@ def _packet(draft: serving.Draft, place: Place, request: ContextRequest, progres
     if failed:
         packet.status, packet.empty_reason = PacketStatus.FAILED, EmptyReason.RETRIEVAL_FAILED
     elif not packet.facts and not packet.passages:
-        packet.empty_reason = _empty_reason(draft.decisions, place)
+        packet.empty_reason = _empty_reason(draft.decisions, visible)
     progress.lap("serve")
     return packet
 
@@ -391,7 +378,7 @@ def _count_facts(decisions: Iterable[Decision], reason: Reason) -> int:
     return sum(decision.unit is IndexedUnit.FACT and decision.reason is reason for decision in decisions)
 
 
-def _empty_reason(decisions: Sequence[Decision], place: Place) -> EmptyReason:
+def _empty_reason(decisions: Sequence[Decision], visible: Visibility) -> EmptyReason:
     """Return why nothing is served, by the strongest of what happened to the candidates."""
     reasons = {decision.reason for decision in decisions}
     if Reason.OVER_BUDGET in reasons:
@@ -400,7 +387,7 @@ def _empty_reason(decisions: Sequence[Decision], place: Place) -> EmptyReason:
         return EmptyReason.NO_RELEVANT_MEMORY
     if reasons:
         return EmptyReason.WITHHELD
-    stored = bool(place.visible.scope_ids) and candidates.anything_stored(place.visible)
+    stored = bool(visible.scope_ids) and candidates.anything_stored(visible)
     return EmptyReason.NO_RELEVANT_MEMORY if stored else EmptyReason.NO_MEMORY
 
 
@@ -409,18 +396,18 @@ def _trace(
     request: ContextRequest,
     profile: ContextProfile,
     place: Place,
+    visible: Visibility,
     packet: Packet,
     draft: serving.Draft,
     moment: datetime,
     progress: Progress,
 ) -> Trace:
     """Return the unsaved trace of the call."""
-    nearest_scope = next((scope for scope in place.scopes if scope.path == place.path), None)
     return Trace(
         id=new_id(),
         account_id=principal.account_id,
         kind=TraceKind.CONTEXT,
-        scope_id=nearest_scope.id if nearest_scope else None,
+        scope_id=place.scope.id if place.scope else None,
         scope_path=place.path,
         subject_id=place.subject.id if place.subject else None,
         subject_key=place.subject.key if place.subject else request.subject_key[:200],
@@ -432,7 +419,7 @@ def _trace(
         purpose=request.purpose,
         budget=request.budget,
         budget_unit=request.budget_unit,
-        question_time=place.visible.at,
+        question_time=visible.at,
         as_of=request.as_of,
         known_at=request.known_at,
         profile=profile.label,

@@ -57,10 +57,10 @@ class Decision:
             self.reason.value,
             self.revision,
             self.rank,
-            _four(self.similarity),
-            _four(self.text_score),
-            _four(self.recency),
-            _four(self.fusion_score),
+            self.similarity and round(self.similarity, 4),
+            self.text_score and round(self.text_score, 4),
+            self.recency and round(self.recency, 4),
+            self.fusion_score and round(self.fusion_score, 4),
             self.tokens,
         ]
 
@@ -88,7 +88,3 @@ def unpack(decisions: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
         action, sentence = MEANING[Reason(decision["reason"])]
         unpacked.append({**decision, "action": action.value, "meaning": sentence})
     return unpacked
-
-
-def _four(score: float | None) -> float | None:
-    return None if score is None else round(score, 4)

@@ -64,14 +64,15 @@ def test_a_question_is_analysed_in_one_round_trip(account: Account) -> None:
     _facts(SubjectFactory(account=account), "green hills")
     common_lexemes.refresh(account.id)
     scope = ensure_scope(account.id, "/support").id
-    lexemes, common = common_lexemes.analyse(
+    found = common_lexemes.analyse(
         lexical.searchable("Which green teas, please?"), account_id=account.id, scope_ids=[scope], subject_id=ana.id
     )
-    assert lexemes == ["green", "tea"]
+    assert (found.lexemes, found.passages_stored) == (["green", "tea"], True)
+    common = found.common
     assert (common["fact"].rows, dict(common["fact"].counts)) == (3, {"green": 1, "tea": 2})
-    _, whole = common_lexemes.analyse(
+    whole = common_lexemes.analyse(
         lexical.searchable("green teas"), account_id=account.id, scope_ids=[scope], subject_id=None
-    )
+    ).common
     assert (whole["fact"].rows, dict(whole["fact"].counts)) == (4, {"green": 2, "tea": 2})
 
 
@@ -82,18 +83,18 @@ def test_several_scopes_are_summed(account: Account) -> None:
             FactFactory(subject=ana, statement=statement, scope__path=path)
     common_lexemes.refresh(account.id)
     scopes = [ensure_scope(account.id, path).id for path in ("/", "/support", "/sales")]
-    _, common = common_lexemes.analyse(
+    common = common_lexemes.analyse(
         lexical.searchable("tea"), account_id=account.id, scope_ids=scopes, subject_id=ana.id
-    )
+    ).common
     assert (common["fact"].rows, dict(common["fact"].counts)) == (6, {"tea": 4})
 
 
 def test_a_question_without_words_has_no_lexemes(account: Account) -> None:
-    lexemes, common = common_lexemes.analyse(
+    found = common_lexemes.analyse(
         lexical.searchable("of the ???"), account_id=account.id, scope_ids=[], subject_id=None
     )
-    assert lexemes == []
-    assert common["fact"].rows == 0
+    assert (found.lexemes, found.passages_stored) == ([], False)
+    assert found.common["fact"].rows == 0
 
 
 def test_counts_of_another_account_are_not_seen(account: Account) -> None:

@@ -1,0 +1,83 @@
+"""Where a call reads, about whom, and as whom: resolved by the rules of access, and remembered for a moment.
+
+An app asks about the same few subjects again and again. What was found is used again for five seconds, the
+time for which a key is remembered as well; what was not found is looked up every time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from facts.audience import Reader
+from facts.models import Scope, Subject
+from facts.tenancy import get_subject, normalise_path, resolve_identity
+from governance import access
+from governance.access import Principal
+
+SECONDS = 5.0
+CAPACITY = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How a call names its place. ``exact``: only the scope itself, without its ancestors."""
+
+    scope_path: str
+    exact: bool
+    subject_key: str = ""
+    subject_alias: tuple[str, str] | None = None
+    peer_key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The scopes a call may read, nearest first and possibly none, the subject it names, and its reader."""
+
+    path: str
+    scopes: Sequence[Scope]
+    subject: Subject | None
+    reader: Reader
+
+    @property
+    def scope(self) -> Scope | None:
+        """The scope that the call named, where it exists and may be read."""
+        return next((scope for scope in self.scopes if scope.path == self.path), None)
+
+
+_places: dict[tuple[Principal, Asked], tuple[float, Place]] = {}
+
+
+def resolve(principal: Principal, asked: Asked) -> Place:
+    """Return the place of a call, inside its account; raises ``DomainError`` for what the caller may not ask."""
+    known = _places.get((principal, asked))
+    if known is not None and known[0] > time.monotonic():
+        return known[1]
+    place = _look_up(principal, asked)
+    if place.scope is not None and place.subject is not None:
+        if len(_places) >= CAPACITY:
+            _places.clear()
+        _places[principal, asked] = (time.monotonic() + SECONDS, place)
+    return place
+
+
+def forget() -> None:
+    """Drop what this process remembers."""
+    _places.clear()
+
+
+def _look_up(principal: Principal, asked: Asked) -> Place:
+    access.require_right(principal, access.Right.READ)
+    scopes = access.readable_scopes(principal, asked.scope_path, exact=asked.exact)
+    if asked.subject_alias:
+        platform, value = asked.subject_alias
+        subject = resolve_identity(principal.account_id, platform=platform, value=value)
+    else:
+        subject = get_subject(principal.account_id, key=asked.subject_key) if asked.subject_key else None
+    return Place(
+        path=normalise_path(asked.scope_path),
+        scopes=scopes,
+        subject=subject,
+        reader=access.resolve_reader(principal, peer_key=asked.peer_key, subject=subject),
+    )
