@@ -30,6 +30,7 @@ from tests.factories import (
 
 #: Markup, a script, a direction override, a zero-width space: text that must do nothing but be read.
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202eevil\u202c pay\u200bload {{ 7*7 }}"
+EARLIER_QUESTIONS = ("How does Ana want her invoices?", "Which languages does Ana speak?")
 ARABIC = "انتقلتُ إلى الدوحة في الصيف"
 
 
@@ -45,8 +46,8 @@ class Scene:
     trace: Trace
 
 
-def build(account: Account) -> Scene:
-    """Fill the account, whose transaction is open."""
+def build(account: Account, *, hostile: bool = True) -> Scene:
+    """Fill the account, whose transaction is open; with ordinary text only, unless it is to be ``hostile``."""
     curator = person_in(account, role=Role.ACCOUNT_ADMIN)
     ana = SubjectFactory(account=account, key="ana", name="Ana Lima")
     thread = {"thread": "onboarding", "kind": "message"}
@@ -80,10 +81,10 @@ def build(account: Account) -> Scene:
         statement="Ana Lima lives in Porto, close to the river.",
         confidence=0.82,
     )
-    eve = SubjectFactory(account=account, key="eve", name="Eve <b>Mallory</b>")
-    submit(eve, {"name": "Eve"}, predicate="is_called", at=MARCH, statement="The speaker is called Eve.")
-    hostile = say(eve, HOSTILE, occurred_at=JULY)
-    submit(eve, {"name": HOSTILE}, predicate="is_called", at=JULY, event=hostile, quote=HOSTILE, statement=HOSTILE)
+    if hostile:
+        _say_what_is_hostile(account)
+    else:
+        _say_how_to_be_reached(account)
     omar = SubjectFactory(account=account, key="omar", name="عمر")
     submit(omar, {"city": "الرياض"}, at=JANUARY, statement="يسكن عمر في الرياض", quote="الرياض")
     doha = say(omar, ARABIC, occurred_at=MARCH)
@@ -100,10 +101,10 @@ def build(account: Account) -> Scene:
         quote="I have diabetes",
     )
     _write_vectors(account)
-    ask = ContextRequest(
-        scope_path="/support", exact=True, subject_key="ana", query="Where does Ana live and work?", purpose="support"
-    )
-    answer = assemble(principal=key_principal(account, label="support app"), request=ask)
+    app = key_principal(account, label="support app")
+    for query in EARLIER_QUESTIONS:
+        assemble(principal=app, request=_question(query))
+    answer = assemble(principal=app, request=_question("Where does Ana live and work?"))
     return Scene(
         account=account,
         curator=curator,
@@ -112,6 +113,24 @@ def build(account: Account) -> Scene:
         review_fact=waiting,
         trace=Trace.objects.get(pk=answer.trace_id),
     )
+
+
+def _question(query: str) -> ContextRequest:
+    return ContextRequest(scope_path="/support", exact=True, subject_key="ana", query=query, purpose="support")
+
+
+def _say_what_is_hostile(account: Account) -> None:
+    eve = SubjectFactory(account=account, key="eve", name="Eve <b>Mallory</b>")
+    submit(eve, {"name": "Eve"}, predicate="is_called", at=MARCH, statement="The speaker is called Eve.")
+    hostile = say(eve, HOSTILE, occurred_at=JULY)
+    submit(eve, {"name": HOSTILE}, predicate="is_called", at=JULY, event=hostile, quote=HOSTILE, statement=HOSTILE)
+
+
+def _say_how_to_be_reached(account: Account) -> None:
+    ben = SubjectFactory(account=account, key="ben", name="Ben Okafor")
+    ways = {"predicate": "is_reached_by"}
+    submit(ben, {"channel": "phone"}, at=JANUARY, statement="Ben Okafor is best reached by phone.", **ways)
+    submit(ben, {"channel": "e-mail"}, at=MARCH, statement="Ben Okafor is best reached by e-mail.", **ways)
 
 
 def _write_vectors(account: Account) -> None:

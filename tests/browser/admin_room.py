@@ -44,12 +44,12 @@ def record(name: str, pk: object) -> str:
     return reverse(f"admin:{name}_change", args=[pk])
 
 
-def prepare(address: str) -> Room:
+def prepare(address: str, *, hostile: bool = True) -> Room:
     """Fill an account, as if it had been used for some days, and sign its curator in."""
     client = Client()
     account = AccountFactory(key="demo", name="Demo")
     with account_transaction(account.id):
-        scene = build(account)
+        scene = build(account, hostile=hostile)
         days = timedelta(days=1)
         for age, conflict in enumerate(reversed(scene.conflicts), start=1):
             ConflictSet.objects.filter(pk=conflict.pk).update(opened_at=now() - age * 2 * days, due_at=now() + 3 * days)

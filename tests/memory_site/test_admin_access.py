@@ -17,6 +17,7 @@ from tests.factories import (
     FactFactory,
     GrantFactory,
     MembershipFactory,
+    ScopeFactory,
     SubjectFactory,
     UserFactory,
     entered,
@@ -99,8 +100,6 @@ def test_a_reader_sees_what_the_audience_rule_allows_and_nothing_to_decide(accou
 
 
 def test_a_curator_sees_only_the_scopes_they_curate(account: Account, client: Client) -> None:
-    from tests.factories import ScopeFactory
-
     ana = SubjectFactory(account=account)
     FactFactory(subject=ana, statement="Said in support.")
     FactFactory(subject=ana, statement="Said in sales.", scope=ScopeFactory(account=account, path="/sales"))
@@ -148,7 +147,7 @@ def test_the_home_page_counts_what_waits(account: Account, client: Client) -> No
     figures = client.get(reverse("admin:index")).context["figures"]
     assert (figures.conflicts.count, figures.reviews.count) == (3, 1)
     assert figures.conflicts.oldest == scene.conflicts[0].opened_at
-    assert (figures.injection.value, figures.injection.calls) == (1.0, 1)
+    assert (figures.injection.value, figures.injection.calls) == (1.0, 3)
 
 
 def test_an_empty_account_is_told_how_to_begin(account: Account, client: Client) -> None:
