@@ -35,7 +35,11 @@ _LOG_LINE = re.compile(
 _ASSISTANT_LINE = re.compile(r"\s*(?:assistant|ai|bot|system|tool|chatgpt|claude)\s*:", re.IGNORECASE)
 _PERSON_LINE = re.compile(r"\s*(?:user|human|me|utilisateur|client|customer)\s*:\s*", re.IGNORECASE)
 _MEMORY_OPEN = re.compile(r"<(\w{0,30}memory\w{0,30})>", re.IGNORECASE)
-_END = re.compile(r"(?:[.!?…]+[\"')\]]*(?=\s|$))|[\n;]|\s[—–]\s|\s-{1,2}\s|[\U0001F300-\U0001FAFF☀-➿]")
+#: Emoji end a sentence, as such and as the codes that chat platforms write for them.
+_END = re.compile(
+    r"(?:[.!?…]+[\"')\]]*(?=\s|$))|[\n;]|\s[—–]\s|\s-{1,2}\s|[\U0001F300-\U0001FAFF☀-➿]"
+    r"|(?<![\w:]):(?:[a-z][a-z0-9_+'-]{1,50}|[+-]1|100):(?![\w:])"
+)
 #: Stands for each character of an address while sentences are found; blank afterwards.
 _LINK = "\u2063"
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|vs|e\.g|i\.e|no|approx|env|m|mme)|\b[A-Z])\.$", re.IGNORECASE)
@@ -174,8 +178,9 @@ def _mask_memory(text: str) -> str:
     """Blank out blocks of recalled memory: what the system served must not come back as evidence."""
     position = 0
     while match := _MEMORY_OPEN.search(text, position):
-        close = text.find(f"</{match.group(1)}>", match.end())
-        end = len(text) if close < 0 else close
+        closing = f"</{match.group(1)}>"
+        close = text.find(closing, match.end())
+        end = len(text) if close < 0 else close + len(closing)
         text = text[: match.start()] + _blank(text[match.start() : end]) + text[end:]
         position = end
     return text

@@ -31,7 +31,6 @@ SKIPPED = {
     "before_since": "It is older than was asked for.",
     "unfurled": "Only the preview of a link was added to it.",
     "deleted_unknown": "It was deleted before it was ever seen.",
-    "file_not_text": "Its file could not be read as messages.",
 }
 
 #: Files whose words are prose; the text of any other file is kept as code, which nobody is taken to have said.

@@ -15,7 +15,7 @@ from ingest.extraction.rules.topics import handed_over, topic_of
 
 #: A named thing: capitalised, or "the billing service".
 TOPIC = (
-    r"(?:(?:the|our|my) )?(?P<topic>(?-i:[A-Z][\w.#+-]{1,30})(?: [\w.#+-]{1,20}){0,2}?"
+    r"(?:(?:the|our|my) )?(?P<topic>(?-i:(?!Please\b|Kindly\b)[A-Z][\w.#+-]{1,30})(?: [\w.#+-]{1,20}){0,2}?"
     r"|(?<=the )[\w-]{2,25}(?: [\w-]{2,20}){0,2}?|(?<=our )[\w-]{2,25}(?: [\w-]{2,20}){0,2}?)"
 )
 

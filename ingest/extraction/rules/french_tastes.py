@@ -163,7 +163,7 @@ RULES: tuple[Rule, ...] = (
         _favourite,
     ),
     rule(
-        rf"{_J}(?:préfère|aime mieux) {_ADV}(?P<thing>{NP}) (?:à|au|aux|plutôt que|plutôt qu'"
+        rf"{_J}(?:préfère|aime mieux) {_ADV}(?P<thing>{NP}) (?:à(?! ?\d)|au|aux|plutôt que|plutôt qu'"
         rf"|que) ?(?P<over>(?:la |le |les |l')?{NP}){_POUR}{END_FOR}",
         _prefers,
     ),

@@ -114,6 +114,6 @@ Running at {self.address} after {seconds:.1f} s. Ctrl-C stops it.
 
   curl -s {self.address}/v1/context \\
        -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\
-       -d '{{"scope": "/team", "subject_id": "maya", "query": "What is blocking the launch?"}}'
+       -d '{{"scope": "/slack/product", "subject_id": "ken", "query": "How can Ken be reached?"}}'
 """
         )
