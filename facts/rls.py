@@ -4,8 +4,9 @@ Every owned table gets the same policy: a row is visible and writable only where
 transaction-local setting ``app.account``. Unset or empty means no rows. The policy binds the table owner too
 (``FORCE``). It stops forgotten filters, not SQL injection: the application role can set the variable itself.
 
-Two tables have one further policy for reading, because they are asked before the account is known: API keys by the
-digest of the presented key, memberships by the signed-in user (``governance`` and ``facts`` migrations).
+Three tables have further policies, because they are asked before the account is known: API keys by the digest of the
+presented key, memberships by the signed-in user, logins of terminals by the digest of one of their codes (``governance``
+and ``facts`` migrations).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import pytest
 from facts.clock import now
 from facts.ids import new_id
 from facts.tenancy import account_transaction
-from governance.models import IdempotencyRecord
+from governance.models import DeviceLogin, IdempotencyRecord
 from memory_site.api import pruning
 from memory_site.models import CallCount
 from tests.factories import AccountFactory
@@ -38,3 +38,12 @@ def test_old_counts_go(db):
         CallCount.objects.create(client=client, starts_at=now() - age, calls=1)
     pruning.prune()
     assert list(CallCount.objects.values_list("client", flat=True)) == ["new"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_logins_of_terminals_whose_time_is_over_go():
+    lapsed = now() - timedelta(seconds=1)
+    DeviceLogin.objects.bulk_create([DeviceLogin(device_digest="d", user_code_digest="u", expires_at=lapsed)])
+    assert DeviceLogin.objects.count() == 1
+    pruning.prune()
+    assert DeviceLogin.objects.count() == 0
