@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from facts import status_graph
 from ingest import reasons
 from memory_site import environment
 from memory_site.api import reference, schema
@@ -40,6 +41,24 @@ def outcomes_page() -> str:
     return "\n".join(lines)
 
 
+def lifecycle_page() -> str:
+    """Return the page about the statuses of a fact: who is served what, and which status may follow which."""
+    lines = ["# Life of a fact", "", NOTICE, ""]
+    lines += [
+        "Only `facts.lifecycle` changes a status, and only along these arrows.",
+        "",
+        status_graph.markdown_table(),
+    ]
+    lines += [
+        "Undoing a decision, lifting a forgetting and refusing a contest follow no arrow: they restore what the",
+        "revision before recorded. Where another current fact makes the same claim by then, the fact comes back as a",
+        "`candidate` in a conflict set with that one; where its time has passed, as `expired`. What is `redacted`,",
+        "`retracted` or `deleted` never comes back.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def _settings_row(setting: environment.Setting) -> str:
     """Return one row of the settings table."""
     description = setting.description + (" Keep it secret." if setting.secret else "")
@@ -62,6 +81,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "api.md": api_page,
     "openapi.yaml": schema.as_yaml,
     "outcomes.md": outcomes_page,
+    "lifecycle.md": lifecycle_page,
     "settings.md": settings_page,
 }
 
