@@ -125,7 +125,9 @@ def _process(claim: Claim, outcome: EventOutcome) -> None:
     """Read, extract and write one claimed event; whatever goes wrong, it is tried again and its neighbours go on."""
     loaded: Loaded | None = None
     try:
-        extractor = reading.configured_extractor()
+        extractor = usage.accounted(
+            reading.configured_extractor(), claim=claim, outcome=outcome, seconds=reading.EXTRACTION_SECONDS - 5
+        )
         with account_transaction(outcome.account_id):
             loaded = reading.load(outcome.account_id, outcome.event_id)
         found = reading.read(loaded, extractor)
