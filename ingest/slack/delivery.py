@@ -144,6 +144,8 @@ def _capture(
         if key not in known:
             fresh.append(_observation(principal.account_id, channel, message, authors=authors))
             counts[EDITED_BEFORE] += bool(message.edited)
+        elif message.author != known[key][-1].platform_user_id:
+            counts["time_stamp_taken"] += 1
         elif _says_something_new(message, known[key]):
             latest = known[key][-1]
             observation = _observation(principal.account_id, channel, message, authors=authors)

@@ -30,6 +30,7 @@ SKIPPED = {
     "no_author": "It names nobody who said it.",
     "before_since": "It is older than was asked for.",
     "unfurled": "Only the preview of a link was added to it.",
+    "time_stamp_taken": "Somebody else said something in this channel at the very same time stamp.",
     "deleted_unknown": "It was deleted before it was ever seen.",
 }
 
