@@ -34,7 +34,7 @@ from memory_site.admin_pages.texts import Part, differences
 
 #: What each decision did, for the message after it and in the history.
 VERBS = {
-    "keep_one": "One side was kept; the others ended when it began.",
+    "keep_one": "One side was kept; the others ended or never took effect.",
     "keep_one_never_true": "One side was kept; the others were never true.",
     "reject_all": "No side was ever true.",
     "keep_by_qualifier": "All sides were kept, each under its own condition.",
@@ -94,6 +94,7 @@ class Side:
     fact: Fact
     withheld: bool
     joined_since: bool
+    consequence: str
     statement: list[Part]
     rows: list[Any]
     excerpts: list[threads.Excerpt]
@@ -279,6 +280,7 @@ def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[o
             fact=fact,
             withheld=member.withheld,
             joined_since=str(fact.pk) in stale,
+            consequence=_consequence(fact, in_order),
             statement=statement,
             rows=rows_of,
             excerpts=quoted.get(fact.pk, []),
@@ -289,6 +291,20 @@ def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[o
             zip(members, in_order, statements, claims, strict=True), start=1
         )
     ]
+
+
+def _consequence(kept: Fact, sides: list[Fact]) -> str:
+    """Return what becomes of the other sides when this one is kept as the latest (``facts.resolution.keep_one``)."""
+    others = [fact for fact in sides if fact.pk != kept.pk]
+    start = kept.valid_from
+    if start is None:
+        return "The others held until now." if len(others) > 1 else "The other held until now."
+    later = [fact for fact in others if fact.valid_from is not None and fact.valid_from >= start]
+    if not later:
+        return f"{'The others' if len(others) > 1 else 'The other'} held until this began."
+    if len(later) == len(others):
+        return f"{'The others' if len(others) > 1 else 'The other'} never took effect."
+    return "Those before it held until this began; those after it never took effect."
 
 
 def _decide(principal: Principal, conflict: ConflictSet, form: QueryDict) -> ConflictDecision:

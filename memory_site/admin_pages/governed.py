@@ -125,7 +125,13 @@ class GovernedAdmin(admin.ModelAdmin):
     ) -> Any:
         """Show a record under the names that lists use."""
         title = capfirst(self.opts.verbose_name)
-        named = {"title": title, "subtitle": None, "record_title": title, "list_title": self.title_of_list, **(extra_context or {})}
+        named = {
+            "title": title,
+            "subtitle": None,
+            "record_title": title,
+            "list_title": self.title_of_list,
+            **(extra_context or {}),
+        }
         return super().changeform_view(request, object_id, form_url, named)
 
     def get_or_404(self, request: HttpRequest, object_id: str) -> Any:

@@ -56,7 +56,7 @@ def test_a_conflict_is_decided_by_mouse_and_undone(reviewer: Page, room: Room) -
     reviewer.get_by_label("Reason, kept with").fill("She moved in March.")
     reviewer.get_by_role("button", name="Keep side 2", exact=False).first.click()
     banner = reviewer.get_by_role("status")
-    expect(banner).to_contain_text("One side was kept; the others ended when it began.")
+    expect(banner).to_contain_text("One side was kept; the others ended or never took effect.")
     expect(reviewer.get_by_role("heading", level=1)).to_contain_text("Eve")
     assert _statuses(room) == {"Lisbon": Status.SUPERSEDED, "Porto": Status.ACTIVE}
     reviewer.get_by_role("button", name="Undo").click()

@@ -62,6 +62,22 @@ def test_the_sides_are_shown_with_their_differences_and_quotes(
     assert [part.text for part in first.excerpts[0].messages[0].parts if part.marked] == ["Lisbon"]
 
 
+def test_each_choice_says_what_becomes_of_the_others(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    sides = client.get(_page(conflict)).context["sides"]
+    assert [side.consequence for side in sides] == ["The other never took effect.", "The other held until this began."]
+    lisbon, _ = _sides(conflict)
+    kwargs = {"subject": lisbon.subject, "scope": lisbon.scope, "status": Status.CANDIDATE}
+    always = FactFactory(statement="In Faro.", valid_from=None, start_assumed=False, **kwargs)
+    conflict_sets.join(conflict, fact_id=always.pk, withheld=True, actor=pipeline())
+    sides = client.get(_page(conflict)).context["sides"]
+    assert [side.consequence for side in sides] == [
+        "Those before it held until this began; those after it never took effect.",
+        "The others held until this began.",
+        "The others held until now.",
+    ]
+
+
 def test_keeping_one_side_ends_the_other_and_says_so(account: Account, client: Client, curator: Principal) -> None:
     conflict = _conflict(account)
     lisbon, porto = _sides(conflict)
@@ -74,7 +90,7 @@ def test_keeping_one_side_ends_the_other_and_says_so(account: Account, client: C
     porto.refresh_from_db()
     assert (lisbon.status, lisbon.valid_to, porto.status) == (Status.SUPERSEDED, porto.valid_from, Status.ACTIVE)
     page = client.get(answer["Location"])
-    assert b"the others ended when it began" in page.content
+    assert b"the others ended or never took effect" in page.content
     assert page.context["done_undoable"]
 
 
