@@ -21,8 +21,9 @@ DISTINCTION = "distinction"
 _SPACE = re.compile(r"\s+")
 #: "e-mail", "email" and "e mail" are one word spelt three ways. Between digits a hyphen says something.
 _WITHIN_WORDS = re.compile(r"(?<=[^\W\d_])[-\u2010-\u2013\s]+(?=[^\W\d_])")
-#: A number written out; a leading zero marks a code or a phone number, which stays text.
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
+#: A number written out. A leading zero marks a code or a phone number, a closing one after the point a version ("3.10"
+#: is not "3.1"): both stay text.
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d*[1-9])?")
 #: Joiners stay: emoji and Persian need them.
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
 
