@@ -24,7 +24,7 @@ TAG = "keys"
 APPROVAL_PAGE = "device"
 
 
-class Started(serializers.Serializer):
+class DeviceStarted(serializers.Serializer):
     """The codes of a login, and where a person approves it."""
 
     device_code = serializers.CharField(help_text="Keep it; it gets the key.")
@@ -35,13 +35,13 @@ class Started(serializers.Serializer):
     interval = serializers.IntegerField(help_text="Seconds between two questions.")
 
 
-class Asked(serializers.Serializer):
+class DevicePoll(serializers.Serializer):
     """Which login."""
 
     device_code = serializers.CharField(max_length=128)
 
 
-class HowItStands(serializers.Serializer):
+class DeviceState(serializers.Serializer):
     """How a login stands; with `approved`, and only once, the key."""
 
     status = serializers.ChoiceField(choices=["pending", "approved", "expired"])
@@ -68,7 +68,7 @@ class StartView(OpenToTerminals):
         description="Show the user code, open the address, and ask `/v1/cli/device/poll` every `interval` seconds.",
         tags=[TAG],
         request=None,
-        responses=Started,
+        responses=DeviceStarted,
     )
     def post(self, request: Request) -> Response:
         """Begin a login."""
@@ -97,12 +97,12 @@ class PollView(OpenToTerminals):
         summary="Ask whether one is let in",
         description="Answers with the key once. A refusal by a person is the error `device_refused`.",
         tags=[TAG],
-        request=Asked,
-        responses=HowItStands,
+        request=DevicePoll,
+        responses=DeviceState,
     )
     def post(self, request: Request) -> Response:
         """Answer how the login stands."""
-        return Response(_stands(device_login.pick_up(body_of(request, Asked)["device_code"])))
+        return Response(_stands(device_login.pick_up(body_of(request, DevicePoll)["device_code"])))
 
 
 def _stands(found: PickedUp | DeviceLoginStatus | None) -> dict[str, Any]:

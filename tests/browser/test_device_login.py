@@ -49,6 +49,7 @@ def test_a_phone_is_enough(page: Page, address: str, started: Started) -> None:
     page.get_by_role("button", name="Continue").click()
     expect(page.locator("code.user-code")).to_have_text(started.user_code)
     check_look(page)
+    assert page.locator("form.stacked").bounding_box()["width"] > 340
     page.get_by_label("Only this project").check()
     page.get_by_label("Project:", exact=True).fill("shop")
     page.get_by_role("button", name="Approve").click()
