@@ -67,7 +67,7 @@ class MemoryAdminSite(AdminSite):
         groups = [
             {"name": title, "models": [models.pop(name) for name in names if name in models]} for title, names in GROUPS
         ]
-        groups.append({"name": "Background tasks and sign-in", "models": list(models.values())})
+        groups.append({"name": "Operations", "models": list(models.values())})
         return [
             {**group, "app_label": group["name"].split()[0].lower(), "app_url": "", "has_module_perms": True}
             for group in groups

@@ -124,12 +124,19 @@ class TraceAdmin(GovernedAdmin):
                 (title, [row for row in decisions if row["unit"] == unit])
                 for title, unit in (("Facts", IndexedUnit.FACT), ("Passages, word for word", IndexedUnit.PASSAGE))
             ],
+            reasons=_reasons(decisions),
             actions=Counter(row["action"] for row in decisions),
             strategies=trace.strategies.items() if isinstance(trace.strategies, dict) else [],
             timings=trace.timings.items() if isinstance(trace.timings, dict) else [],
             used=_share(trace.tokens / trace.budget if trace.budget and trace.budget_unit == "tokens" else None),
         )
         return TemplateResponse(request, "memory/trace.html", context)
+
+
+def _reasons(decisions: list[dict[str, Any]]) -> list[tuple[str, str, int, str]]:
+    """Return the reasons that occur, most frequent first: action, reason, how often, and what it means."""
+    counts = Counter((row["action"], row["reason_words"], row["meaning"]) for row in decisions)
+    return [(action, reason, count, meaning) for (action, reason, meaning), count in counts.most_common()]
 
 
 def _facts(eyes: Sight, ids: list[str]) -> dict[str, Fact]:

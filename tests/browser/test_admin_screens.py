@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.test import Client
 from playwright.sync_api import Page
 
 from facts.models import Event, Fact
 from facts.tenancy import account_transaction
 from governance.models import Grant, Review
 from tests.browser.admin_room import Room, prepare, record
+from tests.factories import UserFactory
 
 WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
 #: Without fetching stylesheets a second time, which it does beside the page's own policy and base address.
@@ -93,6 +95,18 @@ def test_pictures_are_taken(page: Page, live_server) -> None:
     for name in PICTURED:
         room.open(page, pages[name])
         page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True, caret="initial")
+
+
+def test_what_superusers_see_without_an_account_is_accessible(page: Page, live_server, client: Client) -> None:
+    superuser = UserFactory(username="root", is_staff=True, is_superuser=True)
+    client.force_login(superuser)
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+    page.context.add_cookies([cookie])
+    faults: list[str] = []
+    for path in ("", "facts/user/", f"facts/user/{superuser.pk}/change/", "facts/user/add/", "django_q/schedule/"):
+        page.goto(f"{live_server.url}/admin/{path}")
+        faults += _faults(page, name=path)
+    assert faults == []
 
 
 def test_the_way_in_is_accessible(page: Page, live_server) -> None:
