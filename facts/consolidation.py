@@ -404,8 +404,9 @@ def _history(
         and known.claim.identity_key == proposal.claim.identity_key
         and not known.claim.denies
     ]
+    followers = timeline + [known for known in opposed if _overtook(known, proposal)]
     later_starts = [
-        known.valid_from for known in timeline if start and known.valid_from is not None and known.valid_from > start
+        known.valid_from for known in followers if start and known.valid_from is not None and known.valid_from > start
     ]
     ends = [moment for moment in (proposal.ends_at, min(later_starts, default=None)) if moment is not None]
     return Plan(

@@ -309,6 +309,12 @@ CASES = {
         {},
         "open_conflict different_value",
     ),
+    "late under a condition": (
+        proposal("Paris", said=1, home="summer"),
+        [known(said=3, came_by_marker=True)],
+        {},
+        ("place_in_history arrived_late", {"ends_at": month(3)}),
+    ),
     "said before an announced change took effect": (
         proposal("Paris", said=5),
         [known(said=3, starts=8, came_by_marker=True)],
