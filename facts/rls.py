@@ -5,8 +5,8 @@ transaction-local setting ``app.account``. Unset or empty means no rows. The pol
 (``FORCE``). It stops forgotten filters, not SQL injection: the application role can set the variable itself.
 
 Three tables have further policies, because they are asked before the account is known: API keys by the digest of the
-presented key, memberships by the signed-in user, logins of terminals by the digest of one of their codes (``governance``
-and ``facts`` migrations).
+presented key, memberships by the signed-in user, logins of terminals by the digest of one of their codes
+(``governance`` and ``facts`` migrations).
 """
 
 from __future__ import annotations
