@@ -95,7 +95,7 @@ class Command(BaseCommand):
         """Say what was found, and what became of it."""
         self.stdout.write(f"{imported.messages} messages in {imported.files} files{' (nothing stored)' if dry else ''}")
         for name, count in sorted(imported.counts.items(), key=lambda pair: (-pair[1], pair[0])):
-            self.stdout.write(f"{count:>8}  {name:<24}{SKIPPED.get(name, '')}".rstrip())
+            self.stdout.write(f"{count:>8}  {name:<24}{_meaning(name)}".rstrip())
         for name, path in sorted(imported.scopes.items()):
             self.stdout.write(f"  #{name} -> {path}")
         if imported.direct_files:
@@ -156,6 +156,11 @@ class _Bar:
         """Leave the line."""
         if self._on_terminal:
             self._out.write("")
+
+
+def _meaning(count: str) -> str:
+    """Return the sentence that explains a count; "" for what explains itself."""
+    return "A notice of Slack's own: nobody said it." if count.startswith("subtype:") else SKIPPED.get(count, "")
 
 
 def _duration(seconds: float) -> str:
