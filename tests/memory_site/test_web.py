@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import path
 from django_q.models import OrmQ, Schedule
 
-from memory_site import logs, schedules
+from memory_site import logs, schedules, urls
 from memory_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
 
 
@@ -20,7 +20,7 @@ def fail(request: HttpRequest, name: str) -> HttpResponse:
     raise ValueError(f"{name} lives in Lyon")
 
 
-urlpatterns = [path("people/<str:name>", fail)]
+urlpatterns = [path("people/<str:name>", fail), *urls.urlpatterns]
 
 
 @pytest.fixture
