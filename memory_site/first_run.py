@@ -28,9 +28,10 @@ def create_admin() -> str | None:
     return password
 
 
-def load_demo() -> None:
-    """Load the demo account where there is none."""
+def load_demo(key_file: Path) -> None:
+    """Load the demo account where there is none; a key kept in `key_file` is another database's then, and goes."""
     if not Account.objects.filter(key=DEMO_ACCOUNT).exists():
+        key_file.unlink(missing_ok=True)
         demo.load()
 
 

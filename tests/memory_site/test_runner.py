@@ -131,7 +131,9 @@ def test_the_first_administrator_gets_a_password_once(client) -> None:
 
 
 @pytest.mark.django_db
-def test_the_demo_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_is_loaded_once_and_makes_a_key_of_another_database_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     loaded = []
 
     def load() -> None:
@@ -139,8 +141,11 @@ def test_the_demo_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         first_run.Account.objects.create(key="demo", name="Demo")
 
     monkeypatch.setattr(first_run.demo, "load", load)
-    first_run.load_demo()
-    first_run.load_demo()
+    key_file = tmp_path / "demo_key"
+    for expected in (False, True):
+        key_file.write_text("mem_kept")
+        first_run.load_demo(key_file)
+        assert key_file.exists() is expected
     assert loaded == [1]
 
 

@@ -55,8 +55,9 @@ class Command(BaseCommand):
             self._go_on_unless_stopped()
             for child in group:
                 child.start()
-            first_run.load_demo()
-            key = first_run.demo_key(settings.VAR_DIR / "demo_key")
+            key_file = settings.VAR_DIR / "demo_key"
+            first_run.load_demo(key_file)
+            key = first_run.demo_key(key_file)
             self._wait_for_web(group[0])
             self._greet(password=password, key=key)
             runner.supervise(group, is_stopping=self.stopping.wait, keep_up=self._keep_database_up)
