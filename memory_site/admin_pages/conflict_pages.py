@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from memory_site.admin_pages import threads
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.fact_display import claim_rows, instant
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
+from memory_site.admin_pages.governed import typed as text_of
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import Part, differences
 
@@ -188,7 +190,7 @@ class ConflictAdmin(GovernedAdmin):
         """Take a decision back and show the set again."""
         conflict = self.get_or_404(request, str(pk))
         try:
-            conflicts.undo(request.principal, decision, rationale=request.POST.get("reason", ""))
+            conflicts.undo(request.principal, decision, rationale=text_of(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, conflict, error=error)
         query = Queue(self, request).query(undone="1")
@@ -205,7 +207,7 @@ class ConflictAdmin(GovernedAdmin):
         eyes = of(request)
         queue = queue or Queue(self, request)
         typed = request.POST if error is not None else QueryDict()
-        stale = _changed_since(conflict, typed.get("version")) if error is not None else []
+        stale = _changed_since(conflict, _version(typed)) if error is not None else []
         decisions = list(conflict.decisions.all()[:20])
         done = _decision_named(eyes, request.GET.get("decided"))
         is_open = conflict.status == ConflictStatus.OPEN
@@ -242,14 +244,14 @@ def _decision_named(eyes: Sight, text: str | None) -> ConflictDecision | None:
     return rows.filter(conflict_set__scope_id__in=eyes.curated_ids).select_related("conflict_set__subject").first()
 
 
-def _changed_since(conflict: ConflictSet, version: str | None) -> list[AuditEntry]:
+def _changed_since(conflict: ConflictSet, version: int) -> list[AuditEntry]:
     """Return what happened to the set after the version that the form was made from, oldest first."""
-    if version is None or not version.isdecimal() or int(version) == conflict.version:
+    if version in {-1, conflict.version}:
         return []
     entries = AuditEntry.objects.filter(
         account_id=conflict.account_id, object_type="conflict_set", object_id=str(conflict.pk), action__in=_CHANGES
     )
-    return list(entries.filter(metadata__version__gt=int(version)).order_by("seq")[:20])
+    return list(entries.filter(metadata__version__gt=version).order_by("seq")[:20])
 
 
 def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[object]) -> list[Side]:
@@ -313,12 +315,14 @@ def _decide(principal: Principal, conflict: ConflictSet, form: QueryDict) -> Con
     decide = _DECISIONS.get(verb)
     if decide is None:
         raise DomainError("Choose one of the decisions.", code="unknown_decision", field="verb")
-    version = form.get("version", "")
-    common = {
-        "rationale": form.get("reason", "").strip(),
-        "expected_version": int(version) if version.isdecimal() else -1,
-    }
+    common = {"rationale": text_of(form, "reason"), "expected_version": _version(form)}
     return decide(principal, conflict, form, argument, common)
+
+
+def _version(form: QueryDict) -> int:
+    """Return the version that the form was made from; one that no set has, where the form does not say."""
+    text = form.get("version", "")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
 
 
 def _keep(
@@ -335,7 +339,7 @@ def _by_qualifier(
 ) -> ConflictDecision:
     qualifiers: dict[uuid.UUID, dict[str, str]] = {}
     for member in _members(conflict):
-        name, value = form.get(f"condition:{member}", "").strip(), form.get(f"value:{member}", "").strip()
+        name, value = text_of(form, f"condition:{member}"), text_of(form, f"value:{member}")
         if name and value:
             qualifiers[member] = {name: value}
     return conflicts.keep_by_qualifier(principal, conflict.pk, qualifiers=qualifiers, **common)
@@ -363,7 +367,7 @@ def _none_true(
 def _dismiss(
     principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
 ) -> ConflictDecision:
-    return conflicts.dismiss(principal, conflict.pk, distinction=form.get("distinction", ""), **common)
+    return conflicts.dismiss(principal, conflict.pk, distinction=text_of(form, "distinction"), **common)
 
 
 def _defer(
@@ -401,7 +405,7 @@ def _fact_id(text: str) -> uuid.UUID:
 
 def _day(form: QueryDict, name: str) -> datetime | None:
     """Return the start of a day, UTC; ``None`` for an empty field. Raises ``DomainError`` (``invalid_date``)."""
-    text = form.get(name, "").strip()
+    text = text_of(form, name)
     if not text:
         return None
     try:

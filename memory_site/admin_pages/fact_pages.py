@@ -25,7 +25,7 @@ from governance.access import has_role
 from governance.models import ForgetMode, ForgetReceipt, ReviewStatus, Role
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.fact_display import changes, claim, words
-from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
+from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
 from retrieval.selectors import GONE
@@ -116,7 +116,7 @@ class FactAdmin(GovernedAdmin):
         """Hide the fact everywhere."""
         fact = self.get_or_404(request, str(pk))
         try:
-            forgetting.disable(request.principal, fact_id=pk, reason=request.POST.get("reason", "").strip())
+            forgetting.disable(request.principal, fact_id=pk, reason=typed(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, fact, error=error)
         messages.success(request, "Forgotten: it is served nowhere now, and will not be read again from what was said.")
@@ -129,7 +129,7 @@ class FactAdmin(GovernedAdmin):
         try:
             if receipt is None:
                 raise DomainError("It was not forgotten by a request that can be lifted.", code="receipt_not_found")
-            receipt = forgetting.enable(request.principal, receipt.pk, reason=request.POST.get("reason", "").strip())
+            receipt = forgetting.enable(request.principal, receipt.pk, reason=typed(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, fact, error=error)
         if str(pk) in receipt.counters.get("in_conflict", []):

@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, QueryDict
@@ -181,11 +182,9 @@ class Queue:
         }
 
     def _address(self, pk: str | None) -> str:
-        return (
-            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[pk]) + self.query()
-            if pk
-            else ""
-        )
+        if pk is None:
+            return ""
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[pk]) + self.query()
 
     def query(self, **more: str) -> str:
         """Return the query string that takes the filters, and ``more``, along."""
@@ -193,21 +192,30 @@ class Queue:
         return f"?{urlencode(values)}" if values else ""
 
 
+def typed(form: QueryDict, name: str) -> str:
+    """Return what was typed into a field, without space around it and without NUL, which the database refuses."""
+    return form.get(name, "").replace("\x00", "").strip()
+
+
 def _listed(page: GovernedAdmin, request: HttpRequest, filters: str) -> QuerySet:
-    """Return the ids that the list shows under these filters."""
-    same = _with_query(request, filters)
-    changelist: ChangeList = page.get_changelist_instance(same)
+    """Return the ids that the list shows under these filters, on all of its pages; wrong filters are none."""
+    query = QueryDict(filters.replace("%00", ""), mutable=True)
+    query.pop(PAGE_VAR, None)
+    try:
+        changelist: ChangeList = page.get_changelist_instance(_with_query(request, query))
+    except IncorrectLookupParameters:
+        changelist = page.get_changelist_instance(_with_query(request, QueryDict()))
     return changelist.queryset.values_list("pk", flat=True)[:QUEUE_LENGTH]
 
 
-def _with_query(request: HttpRequest, filters: str) -> HttpRequest:
+def _with_query(request: HttpRequest, query: QueryDict) -> HttpRequest:
     """Return a request for the list, by the same person."""
     same = HttpRequest()
     same.method, same.path, same.META = "GET", request.path, request.META
     same.user, same.session = request.user, request.session
     same.principal, same._messages = request.principal, request._messages
     same.resolver_match = request.resolver_match
-    same.GET = QueryDict(filters)
+    same.GET = query
     return same
 
 
@@ -260,7 +268,7 @@ class SubjectFilter(admin.ListFilter):
     def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: type[Model], page: Any) -> None:
         """Take the parameter out of those that the list still has to make sense of."""
         super().__init__(request, params, model, page)
-        self.typed = params.pop(self.parameter, [""])[-1].strip()
+        self.typed = params.pop(self.parameter, [""])[-1].replace("\x00", "").strip()
         if self.typed:
             self.used_parameters[self.parameter] = self.typed
 

@@ -10,15 +10,13 @@ import uuid
 from collections.abc import Callable
 
 from django.db import connection, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.urls import reverse
 
 from facts.models import Account, Membership
 from facts.tenancy import enter_account
 from governance import access
-
-#: Session key of the slug of the account that a person of several chose; sessions of the API read it too.
-ACCOUNT_IN_SESSION = "account"
+from memory_site.api.authentication import ACCOUNT_IN_SESSION
 
 
 class AccountMiddleware:
@@ -33,6 +31,8 @@ class AccountMiddleware:
         request.principal, request.accounts, request.view_failed = None, [], False
         if not request.path.startswith(reverse("admin:index")) or not request.user.is_authenticated:
             return self.get_response(request)
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            return HttpResponseBadRequest("An address holds no NUL.")  # the database would refuse it in any filter
         with transaction.atomic():
             request.accounts = accounts_of(request.user.pk)
             chosen = choose(request.accounts, request.session.get(ACCOUNT_IN_SESSION))

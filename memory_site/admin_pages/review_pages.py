@@ -21,7 +21,7 @@ from governance.models import Review, ReviewStatus
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.fact_display import claim, instant, words
 from memory_site.admin_pages.fact_pages import HIDDEN
-from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue
+from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
 
@@ -118,7 +118,7 @@ class ReviewAdmin(GovernedAdmin):
         try:
             if service is None:
                 raise DomainError("Choose one of the decisions.", code="unknown_decision", field="verb")
-            service(request.principal, pk, rationale=request.POST.get("reason", "").strip())
+            service(request.principal, pk, rationale=typed(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, review, error=error)
         messages.success(request, text)

@@ -12,8 +12,8 @@ from django.urls import URLPattern, URLResolver, path
 from django.views.decorators.http import require_GET, require_POST
 
 from memory_site.admin_pages import device_pages, home, sight
-from memory_site.admin_pages.governed import subjects_called
-from memory_site.admin_pages.middleware import ACCOUNT_IN_SESSION
+from memory_site.admin_pages.governed import subjects_called, typed
+from memory_site.api.authentication import ACCOUNT_IN_SESSION
 
 #: The navigation: by what people come for, not by app. Models that are missing here are listed last.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -94,9 +94,9 @@ class MemoryAdminSite(AdminSite):
 
     def suggest_subjects(self, request: HttpRequest) -> JsonResponse:
         """Return the keys and names of some subjects that start with what was typed."""
-        typed = request.GET.get("q", "").strip()
+        text = typed(request.GET, "q")
         eyes = sight.of(request)
-        if eyes is None or not eyes.is_curator or not typed:
+        if eyes is None or not eyes.is_curator or not text:
             return JsonResponse({"subjects": []})
-        found = subjects_called(request, typed).order_by("key")[:SUGGESTIONS]
+        found = subjects_called(request, text).order_by("key")[:SUGGESTIONS]
         return JsonResponse({"subjects": [{"key": subject.key, "name": subject.name} for subject in found]})

@@ -140,6 +140,33 @@ def test_both_held_in_their_own_time(account: Account, client: Client, curator: 
     ]
 
 
+def test_characters_that_the_database_refuses_are_left_out(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "dismiss", distinction="home\x00 and office", reason="\x00")
+    conflict.refresh_from_db()
+    assert conflict.rationale == "home and office"
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "-1", "one", "٣"])
+def test_a_version_that_is_none_decides_nothing(
+    account: Account, client: Client, curator: Principal, version: str
+) -> None:
+    conflict = _conflict(account)
+    assert _decide(client, conflict, "keep_as_events", version=version).status_code == 409
+    assert ConflictDecision.objects.count() == 0
+
+
+@pytest.mark.parametrize("filters", ["p=7", "kind__exact=contradiction&p=2", "opened_at=nonsense", "state=%00", "&&=="])
+def test_filters_that_no_longer_fit_do_no_harm(
+    account: Account, client: Client, curator: Principal, filters: str
+) -> None:
+    conflict = _conflict(account)
+    page = client.get(_page(conflict), {"_changelist_filters": filters})
+    assert page.status_code in {200, 400}
+
+
 @pytest.mark.parametrize("day", ["2025-02-30", "yesterday", "0000-01-01"])
 def test_an_impossible_date_is_said(account: Account, client: Client, curator: Principal, day: str) -> None:
     conflict = _conflict(account)

@@ -17,7 +17,6 @@
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat) return;
     if (event.key === "Escape" && event.target.matches("textarea, input")) return event.target.blur();
     if (typing(event.target) || document.querySelector("dialog[open]")) return;
-    if (event.key === "h") return window.location.assign(document.querySelector("#site-name a").href);
     const button = find(`[data-key="${CSS.escape(event.key)}"]`);
     if (button) button.click();
     else if (!moveFocus(event.key)) return;
