@@ -165,3 +165,9 @@ def test_pages_carry_the_policy_and_no_inline_code(account: Account, client: Cli
     assert b" style=" not in page.content
     assert b" onclick=" not in page.content
     assert b"<script>" not in page.content
+
+
+@pytest.mark.parametrize("query", ["q=%00", "status__exact=%00", "subject=%00"])
+def test_an_address_with_nul_is_refused(account: Account, client: Client, query: str) -> None:
+    sign_in(client, person_in(account))
+    assert client.get(f"{FACTS}?{query}").status_code == 400
