@@ -373,7 +373,7 @@ def test_hostile_repetition_ends(piece: str) -> None:
 
 def test_one_extractor_is_known() -> None:
     assert EXTRACTOR.identity.provider == "rules"
-    with pytest.raises(LookupError, match="unknown extractor 'nobody'; known: rules"):
+    with pytest.raises(LookupError, match="unknown extractor 'nobody'; known: anthropic, openai, rules"):
         get_extractor("nobody")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from ingest.extraction.providers import calls, http
+from ingest.extraction.providers import calls, http, schema
 from ingest.extraction.providers.anthropic_client import AnthropicClient
 from ingest.extraction.providers.calls import Answer, Ask, CallFailed, Client
 from ingest.extraction.providers.openai_client import CHAT_JSON, CHAT_PLAIN, COMPATIBLE_WAYS, RESPONSES, OpenAIClient
@@ -253,6 +253,8 @@ def test_a_server_is_asked_as_strictly_as_it_can_take(
     client.send(ASK, timeout=SECONDS)
     client.send(ASK, timeout=SECONDS)
     assert [format_of(request.body) for request in server.received] == [*asked, asked[-1]]
+    told = [schema.AS_JSON in request.body["messages"][0]["content"] for request in server.received]
+    assert told == [way != "json_schema" for way in (*asked, asked[-1])]
 
 
 def test_a_server_without_responses_is_asked_by_chat(server: ModelServer) -> None:
@@ -275,6 +277,7 @@ def test_a_server_without_schemas_is_asked_in_words(server: ModelServer) -> None
     client.send(ASK, timeout=SECONDS)
     client.send(ASK, timeout=SECONDS)
     assert ["output_config" in request.body for request in server.received] == [True, False, False]
+    assert [schema.AS_JSON in request.body["system"] for request in server.received] == [False, True, True]
 
 
 def test_spent_quota_is_no_passing_limit(server: ModelServer) -> None:

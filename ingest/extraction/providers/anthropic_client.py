@@ -58,14 +58,14 @@ class AnthropicClient:
 
         from ingest.extraction.providers import http
 
-        shape: dict[str, Any] = {}
+        shape: dict[str, Any] = {"system": f"{ask.system}\n{schema.IN_WORDS}"}
         if with_schema:
-            shape["output_config"] = {"format": {"type": "json_schema", "schema": schema.ANSWER}}
+            output_format = {"type": "json_schema", "schema": schema.ANSWER}
+            shape = {"system": ask.system, "output_config": {"format": output_format}}
         try:
             message = self._client().messages.create(
                 model=self.model,
                 max_tokens=MAX_OUTPUT_TOKENS,
-                system=ask.system,
                 messages=[{"role": role, "content": text} for role, text in ask.turns],
                 timeout=http.timeout(timeout),
                 **shape,

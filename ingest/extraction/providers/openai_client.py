@@ -128,11 +128,14 @@ def _ask_responses(library: Any, model: str, ask: Ask, timeout: Any) -> Answer:
     )
 
 
-def _ask_chat(response_format: dict[str, Any] | None) -> Callable[[Any, str, Ask, Any], Answer]:
-    """Return the way of asking by chat completions with that format."""
+def _ask_chat(
+    response_format: dict[str, Any] | None, *, in_words: bool = True
+) -> Callable[[Any, str, Ask, Any], Answer]:
+    """Return the way of asking by chat completions with that format; ``in_words``: the schema is told as text."""
 
     def send(library: Any, model: str, ask: Ask, timeout: Any) -> Answer:
-        turns = [{"role": "system", "content": ask.system}]
+        system = f"{ask.system}\n{schema.IN_WORDS}" if in_words else ask.system
+        turns = [{"role": "system", "content": system}]
         turns += [{"role": role, "content": text} for role, text in ask.turns]
         shape = {"response_format": response_format} if response_format else {}
         completion = library.chat.completions.create(
@@ -163,7 +166,8 @@ _WAYS: dict[str, Callable[[Any, str, Ask, Any], Answer]] = {
         {
             "type": "json_schema",
             "json_schema": {"name": schema.NAME, "schema": schema.ANSWER, "strict": True},
-        }
+        },
+        in_words=False,
     ),
     CHAT_JSON: _ask_chat({"type": "json_object"}),
     CHAT_PLAIN: _ask_chat(None),

@@ -93,13 +93,12 @@ matters; else internal.
 
 Predicates:
 {"".join(f"- {what}: {', '.join(names)}{chr(10)}" for what, names in PREDICATES.items())}
-Answer with one JSON object `{{"{schema.NAME}": [...]}}` of this schema and nothing else:
-{json.dumps(schema.ANSWER, separators=(",", ":"))}
+Answer with one JSON object `{{"{schema.NAME}": [...]}}` and nothing else.
 """
 
 
 def _digest() -> str:
-    return hashlib.sha256(SYSTEM.encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{SYSTEM}{schema.AS_JSON}".encode()).hexdigest()[:12]
 
 
 #: Identity of the prompt: its name and the digest of all that it says.

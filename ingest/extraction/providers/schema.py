@@ -6,6 +6,7 @@ objects (values, qualifiers) therefore travel as lists of name and value.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from facts.vocabulary import Category, Form, Kind, Sensitivity, Volatility
@@ -59,3 +60,7 @@ FACT = _object(
 
 #: The whole answer.
 ANSWER = _object({NAME: {"type": "array", "items": FACT}})
+
+AS_JSON = json.dumps(ANSWER, separators=(",", ":"))
+#: Added to the instructions for servers that take no schema.
+IN_WORDS = f"Schema of the answer:\n{AS_JSON}\n"
