@@ -20,6 +20,7 @@ from facts.models import (
     User,
 )
 from governance.models import ApiKey, ForgetReceipt, Grant, Review
+from ingest.models import ImportRun
 from memory_site import queue_admin
 from memory_site.admin_pages.account_pages import (
     AccountAdmin,
@@ -32,6 +33,7 @@ from memory_site.admin_pages.account_pages import (
 from memory_site.admin_pages.conflict_pages import ConflictAdmin
 from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
+from memory_site.admin_pages.import_pages import ImportRunAdmin
 from memory_site.admin_pages.key_pages import ApiKeyAdmin
 from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
 from memory_site.admin_pages.review_pages import ReviewAdmin
@@ -56,6 +58,7 @@ PAGES = {
     Job: JobAdmin,
     AuditEntry: AuditAdmin,
     ForgetReceipt: ForgetReceiptAdmin,
+    ImportRun: ImportRunAdmin,
     User: SignInAdmin,
 }
 
