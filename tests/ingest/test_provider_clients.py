@@ -23,6 +23,7 @@ from tests.stubs.model_server import (
     CHAT,
     MESSAGES,
     ModelServer,
+    drips,
     fails,
     floods,
     hangs,
@@ -112,6 +113,11 @@ def test_how_long_it_asks_to_wait(
 def test_no_answer_in_time(client: Client, server: ModelServer) -> None:
     server.script = [hangs]
     assert failure(client, timeout=0.3).error_class == "provider_timeout"
+
+
+def test_an_answer_that_drips(client: Client, server: ModelServer) -> None:
+    server.script = [drips(0.05)]
+    assert failure(client, timeout=0.5).error_class == "provider_timeout"
 
 
 def test_a_reset_connection(client: Client, server: ModelServer) -> None:

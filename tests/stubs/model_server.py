@@ -75,6 +75,8 @@ def running() -> Iterator[ModelServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    # A client that goes away is part of the script.
+    server.handle_error = lambda request, client_address: None
     state.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -135,6 +137,17 @@ def floods(size: int, *, chunked: bool = False) -> Reply:
             part = body[start : start + 8192]
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         handler.wfile.write(b"0\r\n\r\n")
+
+    return reply
+
+
+def drips(seconds: float) -> Reply:
+    """Answer byte by byte, with a pause before each, until the client goes away."""
+
+    def reply(handler: _Handler, received: Received) -> None:
+        handler.send_head(200, {"Content-Type": "application/json", "Content-Length": "100000"})
+        while not handler.server_state.closing.wait(seconds):
+            handler.wfile.write(b" ")
 
     return reply
 

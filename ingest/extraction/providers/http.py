@@ -5,6 +5,7 @@ Imported by the adapters at their first call only: it brings the HTTP library wi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import httpx2
@@ -12,6 +13,7 @@ import httpx2
 #: Bytes of a reply: several times the output limit, and far below what would hurt.
 MAX_REPLY_BYTES = 512 * 1024
 CONNECT_SECONDS = 5.0
+DEFAULT_SECONDS = 30.0
 
 
 class ReplyTooLarge(httpx2.TransportError):
@@ -25,17 +27,20 @@ class ReplyTooLarge(httpx2.TransportError):
 
 
 class _Bounded(httpx2.SyncByteStream):
-    """A reply's bytes, up to the limit."""
+    """A reply's bytes, up to the limits of size and time: the library's own limit of time is for each piece."""
 
-    def __init__(self, stream: httpx2.SyncByteStream) -> None:
+    def __init__(self, stream: httpx2.SyncByteStream, *, seconds: float) -> None:
         self._stream = stream
+        self._seconds = seconds
 
     def __iter__(self) -> Iterator[bytes]:
-        size = 0
+        size, deadline = 0, time.monotonic() + self._seconds
         for chunk in self._stream:
             size += len(chunk)
             if size > MAX_REPLY_BYTES:
                 raise ReplyTooLarge
+            if time.monotonic() > deadline:
+                raise httpx2.ReadTimeout("reply too slow")
             yield chunk
 
     def close(self) -> None:
@@ -48,14 +53,15 @@ def _bound(response: httpx2.Response) -> None:
         raise ReplyTooLarge
     if not isinstance(response.stream, httpx2.SyncByteStream):
         raise ReplyTooLarge
-    response.stream = _Bounded(response.stream)
+    seconds = response.request.extensions.get("timeout", {}).get("read") or DEFAULT_SECONDS
+    response.stream = _Bounded(response.stream, seconds=seconds)
 
 
 def client() -> httpx2.Client:
     """Return a client for one provider. Proxies of the environment are honoured."""
     return httpx2.Client(
         follow_redirects=False,
-        timeout=httpx2.Timeout(30.0, connect=CONNECT_SECONDS),
+        timeout=httpx2.Timeout(DEFAULT_SECONDS, connect=CONNECT_SECONDS),
         headers={"Accept-Encoding": "identity"},
         event_hooks={"response": [_bound]},
     )
