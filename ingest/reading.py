@@ -176,7 +176,9 @@ def read(loaded: Loaded, extractor: Extractor) -> Reading:
     """
     if extractor.identity.provider not in _LOCAL and not connection.in_atomic_block:
         connection.close()
-    items = [(number, turn.item) for number, turn in enumerate(loaded.turns) if turn.item is not None]
+    # What was withdrawn meanwhile is nobody's to read any more, least of all a remote model's.
+    turns = () if loaded.event.withdrawn_at is not None else loaded.turns
+    items = [(number, turn.item) for number, turn in enumerate(turns) if turn.item is not None]
     results = _in_time(extractor, [item for _, item in items], seconds=EXTRACTION_SECONDS)
     proposed = [
         Proposed(turn=number, candidate=candidate)

@@ -249,6 +249,14 @@ def test_a_worker_that_dies_after_the_answer_makes_nobody_pay_twice(
     assert outcome_of(app, event).job.payload == {}
 
 
+def test_what_was_withdrawn_is_not_sent(app: Principal, server: ModelServer) -> None:
+    event = tell(app)
+    look(app, lambda: Event.objects.update(withdrawn_at=now()))
+    drain(app)
+    assert server.received == []
+    assert outcome_of(app, event).reason == "event_withdrawn"
+
+
 def test_the_ledger_holds_no_content_and_no_key(app: Principal, server: ModelServer) -> None:
     tell(app)
     server.script = [fails(400), GOOD]
