@@ -1,6 +1,6 @@
 """Whether the evidence for a question is found: LoCoMo through the real context path, without a language model.
 
-    python -m benchmarks.locomo --file locomo10.json [--speakers] [--vector 0.6 --text 0.4 --recency 0.05]
+    python -m benchmarks.locomo --file locomo10.json [--vector 0.6 --text 0.4 --recency 0.05]
 
 Every turn becomes a passage, every conversation a scope of its own. Each question with evidence (categories
 1 to 4) is asked once; recall@k is the share of its evidence turns among the first k passages, averaged over
@@ -19,7 +19,7 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,16 +45,13 @@ class Question:
     asked_at: datetime
 
 
-def read(path: Path, *, speakers: bool) -> tuple[dict[str, list[corpora.Said]], list[Question]]:
-    """Return the turns of each conversation and all questions with evidence.
-
-    ``speakers`` puts the speaker's name before each text.
-    """
+def read(path: Path) -> tuple[dict[str, list[corpora.Said]], list[Question]]:
+    """Return the turns of each conversation and all questions with evidence."""
     conversations: dict[str, list[corpora.Said]] = {}
     questions: list[Question] = []
     for sample in json.loads(path.read_text(encoding="utf-8")):
         name, content = sample["sample_id"], sample["conversation"]
-        turns = list(_turns(content, speakers=speakers))
+        turns = list(_turns(content))
         conversations[name] = turns
         known = {turn.key for turn in turns}
         end = max(turn.at for turn in turns) + timedelta(days=1)
@@ -69,7 +66,7 @@ def read(path: Path, *, speakers: bool) -> tuple[dict[str, list[corpora.Said]], 
     return conversations, questions
 
 
-def _turns(content: dict[str, Any], *, speakers: bool) -> Any:
+def _turns(content: dict[str, Any]) -> Iterator[corpora.Said]:
     number = 1
     while f"session_{number}" in content:
         start = datetime.strptime(content[f"session_{number}_date_time"].strip(), "%I:%M %p on %d %B, %Y")
@@ -79,7 +76,7 @@ def _turns(content: dict[str, Any], *, speakers: bool) -> Any:
             yield corpora.Said(
                 key=f"D{session}:{position}",
                 speaker=turn["speaker"],
-                text=f"{turn['speaker']}: {text}" if speakers else text or turn["speaker"],
+                text=text or turn["speaker"],
                 at=start.replace(tzinfo=UTC) + timedelta(seconds=second),
             )
         number += 1
@@ -154,7 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Load, ask, print; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--file", type=Path, default=os.environ.get("MEMORY_LOCOMO"))
-    parser.add_argument("--speakers", action="store_true", help="index the speaker's name with the text")
     parser.add_argument("--directory", type=Path)
     parser.add_argument("--vectors", type=Path, help="file (.npz) that keeps vectors between runs")
     for name in ("vector", "text", "recency"):
@@ -169,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The embedded server may run as another user, who has to reach its files.
         Path(temporary).chmod(0o755)
         corpora.use_directory(directory)
-        conversations, questions = read(Path(options.file), speakers=options.speakers)
+        conversations, questions = read(Path(options.file))
         account = load(conversations, vectors=options.vectors)
         weights = {name: getattr(options, name) for name in ("vector", "text", "recency")}
         print(json.dumps(ask(account, questions, weights)))

@@ -122,7 +122,7 @@ def write_passage_text(passages: Sequence[Passage]) -> None:
             "passage_id",
             _PASSAGE_STATE,
             passages[0].account_id,
-            [(passage.id, passage.text) for passage in passages],
+            [(passage.id, textindex.passage_text(passage.speaker_name, passage.text)) for passage in passages],
         )
 
 
@@ -179,13 +179,13 @@ def facts_missing_vectors(account_id: uuid.UUID, *, space: int, limit: int) -> l
 
 
 def passages_missing_vectors(account_id: uuid.UUID, *, space: int, limit: int) -> list[tuple[uuid.UUID, str]]:
-    """Return up to ``limit`` (id, text) of searchable passages that have no vector in ``space``."""
+    """Return up to ``limit`` (id, indexed text) of searchable passages that have no vector in ``space``."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT p.id, p.text FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
+            "SELECT p.id, p.speaker_name, p.text FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
             " WHERE t.account_id = %s AND t.active AND NOT EXISTS ("
             "   SELECT 1 FROM facts_passagevector v WHERE v.passage_id = t.passage_id AND v.space_id = %s)"
             " ORDER BY p.id LIMIT %s",
             [account_id, space, limit],
         )
-        return cursor.fetchall()
+        return [(row_id, textindex.passage_text(speaker, text)) for row_id, speaker, text in cursor.fetchall()]

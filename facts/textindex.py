@@ -122,6 +122,14 @@ def prepare(text: str) -> IndexText:
     return index_text(words(text))
 
 
+def passage_text(speaker: str, text: str) -> str:
+    """Return what a passage is found by: who said it, and what.
+
+    Questions name people; without the speaker's name recall@8 on LoCoMo falls from .665 to .523.
+    """
+    return f"{speaker}: {text}" if speaker else text
+
+
 def index_text(found: list[Word]) -> IndexText:
     """Return the two forms of a list of words."""
     kept = STOP_WORDS & (named(found) | NEGATIONS)

@@ -31,7 +31,7 @@ from ingest.extraction import ExtractionFailed, ExtractorIdentity
 from ingest.line import Part
 from ingest.models import CandidateResult, EventOutcome, OutcomeResult
 from ingest.outcomes import Tally
-from ingest.reading import Loaded, LoadedTurn, Reading
+from ingest.reading import Loaded, LoadedTurn, Reading, spoken_by
 from ingest.subjects_of import fold, subject_of
 from ingest.withdrawal import note_successor, settle_edit, stated_before
 
@@ -306,7 +306,7 @@ def _write_passages(loaded: Loaded, *, vectors: Sequence[Sequence[float]] | None
             scope_id=event.scope_id,
             subject_id=event.subject_id,
             ordinal=ordinal,
-            speaker_name=(spoken_by(turn))[:200],
+            speaker_name=spoken_by(turn),
             evidential=turn.turn.human,
             text=piece.text,
             occurred_at=event.occurred_at,
@@ -326,10 +326,3 @@ def _write_passages(loaded: Loaded, *, vectors: Sequence[Sequence[float]] | None
             vectors=[(rows[ordinal].id, vector) for ordinal, vector in enumerate(vectors)],
         )
     return {(number, position): rows[ordinal] for ordinal, (number, position, _, _) in enumerate(places)}
-
-
-def spoken_by(turn: LoadedTurn) -> str:
-    """Return the name to show at a passage: the speaker's, else what the turn itself says of its speaker."""
-    if turn.speaker is not None:
-        return turn.speaker.display_name
-    return turn.turn.speaker or turn.turn.role

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Q
 
-from facts import embedding
+from facts import embedding, textindex
 from facts.candidates import Candidate
 from facts.models import Event, Subject
 from ingest import passages
@@ -39,6 +39,8 @@ THREAD_MEMORY = 50
 EXTRACTION_SECONDS = 80.0
 #: Extractors that call nobody: they need no care for connections held meanwhile.
 _LOCAL = frozenset({"rules"})
+#: Characters of the name that a passage keeps of its speaker.
+SPEAKER_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +187,12 @@ def read(loaded: Loaded, extractor: Extractor) -> Reading:
         for (number, _), result in zip(items, results, strict=True)
         for candidate in result.candidates
     ]
-    slices = [piece.text for turn in loaded.turns for piece in turn.slices if piece.text.strip()]
+    slices = [
+        textindex.passage_text(spoken_by(turn), piece.text)
+        for turn in loaded.turns
+        for piece in turn.slices
+        if piece.text.strip()
+    ]
     vectors = embedding.try_embed([*slices, *(item.candidate.statement for item in proposed)])
     if vectors is not None:
         statements = vectors[len(slices) :]
@@ -198,6 +205,12 @@ def read(loaded: Loaded, extractor: Extractor) -> Reading:
         rejections=tuple(rejection for result in results for rejection in result.rejections),
         vectors=None if vectors is None else tuple(vectors[: len(slices)]),
     )
+
+
+def spoken_by(turn: LoadedTurn) -> str:
+    """Return the name to show at a passage: the speaker's, else what the turn itself says of its speaker."""
+    name = turn.speaker.display_name if turn.speaker is not None else turn.turn.speaker or turn.turn.role
+    return name[:SPEAKER_NAME_LENGTH]
 
 
 def _in_time(extractor: Extractor, items: Sequence[ExtractionInput], *, seconds: float) -> list[ExtractionResult]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from retrieval import common_lexemes, partitions, statistics
+from retrieval import common_lexemes, partitions, statistics, vectors
 
 
-def refresh_common_lexemes() -> None:
-    """Count the words of corpora that have changed."""
+def keep_indexes() -> None:
+    """Write vectors that are missing, and count the words of corpora that have changed."""
+    vectors.fill_missing_everywhere()
     common_lexemes.refresh_all()
 
 

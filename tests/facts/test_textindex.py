@@ -74,3 +74,8 @@ def test_tsvector_of_nothing_is_empty() -> None:
 @pytest.mark.django_db
 def test_tsvector_of_unsegmented_text_holds_pairs() -> None:
     assert _tsvector("我喜欢") == "'喜欢':2 '我喜':1"
+
+
+def test_a_passage_is_found_by_its_speaker_as_well() -> None:
+    assert textindex.passage_text("Ana", "I like tea") == "Ana: I like tea"
+    assert textindex.passage_text("", "I like tea") == "I like tea"
