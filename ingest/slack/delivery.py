@@ -187,7 +187,7 @@ def _says_something_new(message: Said, revisions: Sequence[Event]) -> bool:
 
 def _number(ts: str) -> Decimal:
     """Return a time stamp as a number; 0 for none."""
-    return Decimal(ts) if ts.replace(".", "", 1).isdigit() else Decimal(0)
+    return Decimal(ts or 0)
 
 
 def _observation(account_id: uuid.UUID, channel: Channel, message: Said, *, authors: dict[str, Subject]) -> Observation:

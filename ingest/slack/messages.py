@@ -36,6 +36,8 @@ SKIPPED = {
 
 #: Files whose words are prose; the text of any other file is kept as code, which nobody is taken to have said.
 _PROSE_FILES = frozenset({"", "text", "post", "space", "email", "markdown", "quip", "canvas"})
+#: Identifiers of users, bots and channels are letters and digits.
+IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TIMESTAMP = re.compile(r"\d{1,11}(?:\.\d{1,6})?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -133,16 +135,17 @@ def _said(record: Mapping[str, Any], names: Names, *, now: datetime, shift: time
         return Skipped(reason="future_time")
     bot = _text(record, "bot_id") or _text(_mapping(record, "bot_profile"), "id")
     author = _text(record, "user") or bot
-    if not author:
+    if not IDENTIFIER.fullmatch(author):
         return Skipped(reason="no_author")
     is_bot = bool(bot) or _text(record, "subtype") == "bot_message"
-    decoded = decode(_words(record, is_bot=is_bot), names)
-    text, notes = clean_text(decoded.text.strip())
+    raw, notes = clean_text(_words(record, is_bot=is_bot))
+    decoded = decode(raw, names)
+    text = decoded.text.strip()
     if not text:
         return Skipped(reason="no_text")
     if len(text) > MAX_TEXT:
         text, notes = text[:MAX_TEXT], notes | {"text_cut"}
-    thread = _text(record, "thread_ts")
+    thread, edited = _text(record, "thread_ts"), _text(_mapping(record, "edited"), "ts")
     return Said(
         ts=ts,
         at=at,
@@ -151,11 +154,11 @@ def _said(record: Mapping[str, Any], names: Names, *, now: datetime, shift: time
         human=not is_bot,
         text=text,
         urls=decoded.urls,
-        mentions=decoded.mentions,
+        mentions=tuple(mention for mention in decoded.mentions if IDENTIFIER.fullmatch(mention)),
         files=tuple(name for file in _mappings(record, "files") if (name := _file_name(file))),
-        thread="" if thread == ts else thread,
-        edited=_text(_mapping(record, "edited"), "ts"),
-        client_id=_text(record, "client_msg_id"),
+        thread="" if thread == ts or not read_time(thread) else thread,
+        edited=edited if read_time(edited) else "",
+        client_id=clean_text(_text(record, "client_msg_id"))[0][:64],
         notes=notes,
     )
 

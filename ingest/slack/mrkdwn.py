@@ -48,7 +48,7 @@ def decode(raw: str, names: Names) -> Decoded:
             case "!":
                 parts.append(_special(inside[1:], unescape(label)))
             case _:
-                address = unescape(inside)
+                address = unescape(inside).strip()
                 if address.startswith(("http://", "https://")) and len(address) <= MAX_URL:
                     urls.append(address)
                 parts.append(_link(address, unescape(label)))

@@ -13,6 +13,7 @@ from facts.models import Identity, Subject
 from facts.tenancy import ensure_subject
 from facts.vocabulary import SubjectKind
 from ingest.normalise import clean_text
+from ingest.slack.messages import IDENTIFIER
 
 #: Platforms of identities: a user's or bot's identifier, an e-mail address, a name.
 SLACK = "slack"
@@ -35,17 +36,17 @@ class Member:
 
 def read_member(entry: Any) -> Member | None:
     """Return an entry of the list of users, or ``None`` for what is none."""
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str) or not entry["id"].strip():
+    if not isinstance(entry, Mapping) or not IDENTIFIER.fullmatch(str(entry.get("id"))):
         return None
     profile = entry.get("profile") if isinstance(entry.get("profile"), Mapping) else {}
     return Member(
-        identifier=entry["id"].strip()[:128],
+        identifier=str(entry["id"]),
         handle=_line(entry.get("name")),
         real_name=_line(profile.get("real_name")) or _line(entry.get("real_name")),
         display_name=_line(profile.get("display_name")),
         email=_line(profile.get("email")).casefold(),
         is_bot=entry.get("is_bot") is True or entry["id"] == "USLACKBOT",
-        bot=_line(profile.get("bot_id")),
+        bot=_line(profile.get("bot_id"))[:64],
     )
 
 
@@ -93,7 +94,7 @@ def register(account_id: uuid.UUID, members: Sequence[Member]) -> dict[str, Subj
 
 def stranger(account_id: uuid.UUID, identifier: str, *, name: str, is_bot: bool) -> Subject:
     """Find or create the subject of an author whom the list of users does not hold."""
-    member = Member(identifier=identifier[:128], real_name=name, is_bot=is_bot)
+    member = Member(identifier=identifier, real_name=name, is_bot=is_bot)
     subject = _find(account_id, member) or _create(account_id, member, name=name)
     _note(account_id, subject, [(SLACK, member.identifier)])
     return subject

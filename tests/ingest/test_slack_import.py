@@ -20,7 +20,7 @@ from ingest.slack.importing import Imported, Options, Progress, examine, import_
 from ingest.slack.messages import Deleted, Skipped
 from tests.factories import AccountFactory, IdentityFactory, SubjectFactory, entered
 from tests.ingest.fakes import FakeExtractor, cities
-from tests.ingest.slack_exports import ANA, BO, START, changed, deleted, pack, said, write
+from tests.ingest.slack_exports import ANA, BO, START, USERS, changed, deleted, pack, said, write
 
 DAY = "general/2025-01-10"
 
@@ -323,6 +323,23 @@ def test_one_bad_file_does_not_stop_the_rest(account: Account, tmp_path: Path) -
     assert sorted(Event.objects.values_list("text", flat=True)) == ["bom", "café", "kept"]
     run = ImportRun.objects.get()
     assert (run.status, run.files, run.messages, run.messages_done) == ("faulty", 7, 6, 6)
+
+
+def test_what_no_database_stores_is_replaced_or_skipped(account: Account, tmp_path: Path) -> None:
+    records = [
+        said(
+            "a\x00b <@U\x00> <https://x.org/\x00|\ud800>", client_msg_id="\x00", thread_ts="\x00", edited={"ts": "\x00"}
+        ),
+        said("x", user="U\x00", after=1),
+        said("y", user="U" * 300, after=2),
+        said("z", after=3, files=[{"title": "\x00", "preview": "\x00"}]),
+    ]
+    users = [*USERS, {"id": "U\x00"}, {"id": "U7", "name": "a\x00b", "profile": {"real_name": "x" * 500}}, 7]
+    got = load(account, write(tmp_path, {DAY: records}, users=users))
+    assert got.counts == {"captured": 2, "no_author": 2}
+    event = Event.objects.get(ts=records[0]["ts"])
+    assert (event.text, event.urls) == ("a b @U  \ufffd (https://x.org/)", ["https://x.org/"])
+    assert event.payload["slack"] == {"user": "U1", "client_msg_id": " "}
 
 
 @pytest.mark.parametrize("inside", ["", "My Export Jan 2025/"])
