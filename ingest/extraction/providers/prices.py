@@ -1,9 +1,9 @@
 """What tokens cost. A price that is not known stays unknown: it is never taken for nothing.
 
-The table holds the vendors' list prices in US dollars a million tokens, input and output, as published:
-Anthropic, https://platform.claude.com/docs/en/about-claude/pricing, and OpenAI,
-https://developers.openai.com/api/docs/pricing, both as of November 2026. Discounts (cached input, batches) are left
-out, so that a budget errs on the side of care. ``MODEL_PRICES`` adds to the table and overrides it.
+The table holds list prices in US dollars a million tokens, input and output, as known in November 2026: Anthropic's
+from its own documentation, OpenAI's from third parties. Prices change: check them against your contract and give your
+own in ``MODEL_PRICES``, which adds to the table and overrides it. Discounts (cached input, batches) are left out, so
+that a budget errs on the side of care.
 """
 
 from __future__ import annotations

@@ -7,53 +7,19 @@ from __future__ import annotations
 
 from facts.vocabulary import Category
 from ingest.extraction.rules.drafts import STRONG
+from ingest.extraction.rules.english_words import ADV, WHO
 from ingest.extraction.rules.signals import Signal, signal
-
-_ADV = (
-    r"(?:(?:just|still|also|now|definitely|certainly|personally|gladly|then|probably|already|currently"
-    r"|finally|officially|really|so|very|a bit|pretty|quite|super|extremely|totally|completely|feeling"
-    r"|incredibly|a little|kind of|absolutely|truly|actually|fully|getting|all|both) )*"
-)
-_WHO = (
-    r"(?:@?[A-Z][\w.'-]{1,20}(?: [A-Z][\w'-]{1,20})?|him|her|them|you|(?:the|our) (?:\w+ )?(?:team"
-    r"|department|desk)|the night shift|the next shift)"
-)
-_DO = (
-    r"(?:send|deliver|ship|finish|complete|write|prepare|fix|review|update|submit|share|push|deploy"
-    r"|merge|publish|draft|have|get|handle|take(?! (?:a (?:break|nap|look at lunch)))|look into|look at"
-    r"|investigate"
-    r"|follow up|set up|schedule|book|organi[sz]e|create|build|implement|test|check|circle back"
-    r"|get back|call|email|contact|ping|provide|present|document|release|roll (?:out|back)|migrate"
-    r"|refactor"
-    r"|add|remove|open|file|raise|post|upload|confirm|make|bring|cover|own|lead|do|start|begin|work on"
-    r"|put together|wrap up|sort|arrange|address|resolve|reach out|run|clean up|sync|pick up|talk to"
-    r"|speak to|order|pay|refund|return|process|invoice|escalate|translate|design|record|rewrite|reply"
-    r"|respond|answer|close|transfer|sign|give|let you know|keep you|reproduce|debug|patch|rebase|port"
-    r"|reimburse|replace|credit|install|configure|monitor|track|collect|gather|compile|send over|queue"
-    r"|drop|hand in|turn in|double[- ]check|verify|approve|announce|print|buy|cook|drive|join|chase"
-    r"|dig into|bump|tackle|see to|extend|cancel|forward|notify|revert|report|pull|move|help|show|walk"
-    r"|connect|introduce|onboard|train|ask)"
-)
-_NOT_PROMISE = (
-    r"\bi(?:'ll| will) (?:be (?:happy|honest|glad|ok|fine)|have (?:less|no|more|a few|to|some|time)"
-    r"|make do|never|see(?! to it)|think|guess|miss|have to|need|probably|try not|not|pass|bet|say"
-    r"|admit|assume|take that as|go with that|wait|stick with|let (?:it|that) (?:go|slide)"
-    r"|leave it there|give (?:you|it) that)\b"
-    r"|\bi(?:'ll| will) have (?:the|a|an) (?:\w+ )?(?:salad|coffee|tea|burger|pizza|beer|soup|steak)\b"
-    r"|\b(?:would|wouldn't|might|maybe|perhaps|could)\b|\bask (?:for|about|if)\b|\bdo my best not\b"
-)
-
 
 HANDOFFS: tuple[Signal, ...] = (
     signal(
         Category.HANDOFF,
         r"^(?:passing|handing(?: over| off)?|transferring|assigning"
-        rf"|delegating) (?P<what>[\w' /#&-]{{1,60}}?) (?:over |off |on )?to (?-i:{_WHO})",
+        rf"|delegating) (?P<what>[\w' /#&-]{{1,60}}?) (?:over |off |on )?to (?-i:{WHO})",
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?:i'm|i am|we're|we are|i'll be|i've|i have|i|we) {_ADV}(?:hand(?:ing|ed)?|pass(?:ing|ed)?"
-        rf"|turn(?:ing|ed)) (?:over |off )?(?P<what>[\w' /#&-]{{1,60}}?) (?:over |off |on )?to (?-i:{_WHO})",
+        rf"\b(?:i'm|i am|we're|we are|i'll be|i've|i have|i|we) {ADV}(?:hand(?:ing|ed)?|pass(?:ing|ed)?"
+        rf"|turn(?:ing|ed)) (?:over |off )?(?P<what>[\w' /#&-]{{1,60}}?) (?:over |off |on )?to (?-i:{WHO})",
     ),
     signal(
         Category.HANDOFF,
@@ -70,27 +36,27 @@ HANDOFFS: tuple[Signal, ...] = (
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?-i:{_WHO})(?:'s| is| are|'ll be| will be) (?:now )?(?:taking over|taking this over"
+        rf"\b(?-i:{WHO})(?:'s| is| are|'ll be| will be) (?:now )?(?:taking over|taking this over"
         r"|picking up (?:from|where)|the new (?:owner|lead|contact|point of contact|dri)|covering for me"
         r"|covering)\b",
         unless=r"\bcovering (?:the|a) (?:topic|cost|news)",
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?-i:{_WHO}) (?:will (?:take over|take it from here|take this over|be taking over|pick (?:it"
+        rf"\b(?-i:{WHO}) (?:will (?:take over|take it from here|take this over|be taking over|pick (?:it"
         r"|this) up|cover for me|own this (?:from|going))|takes over|took over|has taken over"
         r"|picked up where|now owns|is now (?:handling|responsible for|in charge of|the owner|owning"
         r"|leading))\b",
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?:i'm|i am|i've|i have|i|we're|we|i'll|i will|i'll be|i will be) {_ADV}(?:take over"
+        rf"\b(?:i'm|i am|i've|i have|i|we're|we|i'll|i will|i'll be|i will be) {ADV}(?:take over"
         r"|taking over|took over|taken over|inherit(?:ed|ing)|picking up"
         r"|picked up) (?P<what>[\w' /#&-]{1,60}?) (?:from (?-i:[A-Z@])|where (?-i:[A-Z@]))",
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?:i'm|i am|i've|i have|i|i'll|i will) {_ADV}(?:be )?(?:take over|taking over|took over"
+        rf"\b(?:i'm|i am|i've|i have|i|i'll|i will) {ADV}(?:be )?(?:take over|taking over|took over"
         r"|taken over|inherited) (?P<what>(?:the |this |all )?[\w' /#&-]{2,60})",
     ),
     signal(
@@ -103,13 +69,13 @@ HANDOFFS: tuple[Signal, ...] = (
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?-i:{_WHO}),? (?:please |could you please |kindly )(?:take over|take this (?:one )?over"
+        rf"\b(?-i:{WHO}),? (?:please |could you please |kindly )(?:take over|take this (?:one )?over"
         r"|pick (?:this|it) up|take it from here|own this)\b",
         confidence=STRONG,
     ),
     signal(
         Category.HANDOFF,
-        rf"\b(?-i:{_WHO}) (?:will|is going to|is|'ll)\b.{{2,80}}\b(?:instead of me|in my place|on my behalf"
+        rf"\b(?-i:{WHO}) (?:will|is going to|is|'ll)\b.{{2,80}}\b(?:instead of me|in my place|on my behalf"
         r"|in my absence|while i'm (?:away|out|gone|off))\b",
     ),
     signal(

@@ -7,48 +7,14 @@ from __future__ import annotations
 
 from facts.vocabulary import Category
 from ingest.extraction.rules.drafts import CLEAR, STATED, STRONG, WEAK
+from ingest.extraction.rules.english_words import ADV
 from ingest.extraction.rules.signals import Signal, signal
-
-_ADV = (
-    r"(?:(?:just|still|also|now|definitely|certainly|personally|gladly|then|probably|already|currently"
-    r"|finally|officially|really|so|very|a bit|pretty|quite|super|extremely|totally|completely|feeling"
-    r"|incredibly|a little|kind of|absolutely|truly|actually|fully|getting|all|both) )*"
-)
-_WHO = (
-    r"(?:@?[A-Z][\w.'-]{1,20}(?: [A-Z][\w'-]{1,20})?|him|her|them|you|(?:the|our) (?:\w+ )?(?:team"
-    r"|department|desk)|the night shift|the next shift)"
-)
-_DO = (
-    r"(?:send|deliver|ship|finish|complete|write|prepare|fix|review|update|submit|share|push|deploy"
-    r"|merge|publish|draft|have|get|handle|take(?! (?:a (?:break|nap|look at lunch)))|look into|look at"
-    r"|investigate"
-    r"|follow up|set up|schedule|book|organi[sz]e|create|build|implement|test|check|circle back"
-    r"|get back|call|email|contact|ping|provide|present|document|release|roll (?:out|back)|migrate"
-    r"|refactor"
-    r"|add|remove|open|file|raise|post|upload|confirm|make|bring|cover|own|lead|do|start|begin|work on"
-    r"|put together|wrap up|sort|arrange|address|resolve|reach out|run|clean up|sync|pick up|talk to"
-    r"|speak to|order|pay|refund|return|process|invoice|escalate|translate|design|record|rewrite|reply"
-    r"|respond|answer|close|transfer|sign|give|let you know|keep you|reproduce|debug|patch|rebase|port"
-    r"|reimburse|replace|credit|install|configure|monitor|track|collect|gather|compile|send over|queue"
-    r"|drop|hand in|turn in|double[- ]check|verify|approve|announce|print|buy|cook|drive|join|chase"
-    r"|dig into|bump|tackle|see to|extend|cancel|forward|notify|revert|report|pull|move|help|show|walk"
-    r"|connect|introduce|onboard|train|ask)"
-)
-_NOT_PROMISE = (
-    r"\bi(?:'ll| will) (?:be (?:happy|honest|glad|ok|fine)|have (?:less|no|more|a few|to|some|time)"
-    r"|make do|never|see(?! to it)|think|guess|miss|have to|need|probably|try not|not|pass|bet|say"
-    r"|admit|assume|take that as|go with that|wait|stick with|let (?:it|that) (?:go|slide)"
-    r"|leave it there|give (?:you|it) that)\b"
-    r"|\bi(?:'ll| will) have (?:the|a|an) (?:\w+ )?(?:salad|coffee|tea|burger|pizza|beer|soup|steak)\b"
-    r"|\b(?:would|wouldn't|might|maybe|perhaps|could)\b|\bask (?:for|about|if)\b|\bdo my best not\b"
-)
-
 
 MOODS: tuple[Signal, ...] = (
     signal(
         Category.MOOD_SIGNAL,
         r"\b(?:i'm|i am|im|i feel|i'm feeling|feeling|i've been(?: feeling)?|we're|we are|we're all|i was"
-        rf"|makes me|made me) {_ADV}(?:so |really |very |too |pretty |quite |super |extremely "
+        rf"|makes me|made me) {ADV}(?:so |really |very |too |pretty |quite |super |extremely "
         r"|totally )*(?P<what>frustrat\w+|exhausted|burn(?:ed|t)[- ]?out|burning out|overwhelmed"
         r"|stressed(?: out)?|anxious|demotivated|unmotivated|annoyed|irritated|discouraged|depressed"
         r"|miserable|fed up|drained|overworked|upset|angry|furious|mad|disappointed|worn out|tired"
@@ -67,7 +33,7 @@ MOODS: tuple[Signal, ...] = (
     ),
     signal(
         Category.MOOD_SIGNAL,
-        rf"\b(?:i'm|i am|we're|we are) {_ADV}(?:so |really )?(?P<what>sick (?:and tired )?of|tired of"
+        rf"\b(?:i'm|i am|we're|we are) {ADV}(?:so |really )?(?P<what>sick (?:and tired )?of|tired of"
         r"|fed up with|done with (?:this|these|all)|at (?:my|our) (?:limit|breaking point)|losing (?:it"
         r"|my mind|motivation|patience)|not (?:ok|okay|coping)|running on (?:fumes|empty)|loving (?:this"
         r"|it|the|every|working))",

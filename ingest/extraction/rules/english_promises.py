@@ -7,42 +7,8 @@ from __future__ import annotations
 
 from facts.vocabulary import Category
 from ingest.extraction.rules.drafts import CLEAR, STATED, STRONG
+from ingest.extraction.rules.english_words import ADV, DO, NOT_PROMISE
 from ingest.extraction.rules.signals import Signal, signal
-
-_ADV = (
-    r"(?:(?:just|still|also|now|definitely|certainly|personally|gladly|then|probably|already|currently"
-    r"|finally|officially|really|so|very|a bit|pretty|quite|super|extremely|totally|completely|feeling"
-    r"|incredibly|a little|kind of|absolutely|truly|actually|fully|getting|all|both) )*"
-)
-_WHO = (
-    r"(?:@?[A-Z][\w.'-]{1,20}(?: [A-Z][\w'-]{1,20})?|him|her|them|you|(?:the|our) (?:\w+ )?(?:team"
-    r"|department|desk)|the night shift|the next shift)"
-)
-_DO = (
-    r"(?:send|deliver|ship|finish|complete|write|prepare|fix|review|update|submit|share|push|deploy"
-    r"|merge|publish|draft|have|get|handle|take(?! (?:a (?:break|nap|look at lunch)))|look into|look at"
-    r"|investigate"
-    r"|follow up|set up|schedule|book|organi[sz]e|create|build|implement|test|check|circle back"
-    r"|get back|call|email|contact|ping|provide|present|document|release|roll (?:out|back)|migrate"
-    r"|refactor"
-    r"|add|remove|open|file|raise|post|upload|confirm|make|bring|cover|own|lead|do|start|begin|work on"
-    r"|put together|wrap up|sort|arrange|address|resolve|reach out|run|clean up|sync|pick up|talk to"
-    r"|speak to|order|pay|refund|return|process|invoice|escalate|translate|design|record|rewrite|reply"
-    r"|respond|answer|close|transfer|sign|give|let you know|keep you|reproduce|debug|patch|rebase|port"
-    r"|reimburse|replace|credit|install|configure|monitor|track|collect|gather|compile|send over|queue"
-    r"|drop|hand in|turn in|double[- ]check|verify|approve|announce|print|buy|cook|drive|join|chase"
-    r"|dig into|bump|tackle|see to|extend|cancel|forward|notify|revert|report|pull|move|help|show|walk"
-    r"|connect|introduce|onboard|train|ask)"
-)
-_NOT_PROMISE = (
-    r"\bi(?:'ll| will) (?:be (?:happy|honest|glad|ok|fine)|have (?:less|no|more|a few|to|some|time)"
-    r"|make do|never|see(?! to it)|think|guess|miss|have to|need|probably|try not|not|pass|bet|say"
-    r"|admit|assume|take that as|go with that|wait|stick with|let (?:it|that) (?:go|slide)"
-    r"|leave it there|give (?:you|it) that)\b"
-    r"|\bi(?:'ll| will) have (?:the|a|an) (?:\w+ )?(?:salad|coffee|tea|burger|pizza|beer|soup|steak)\b"
-    r"|\b(?:would|wouldn't|might|maybe|perhaps|could)\b|\bask (?:for|about|if)\b|\bdo my best not\b"
-)
-
 
 COMMITMENTS: tuple[Signal, ...] = (
     signal(
@@ -59,16 +25,16 @@ COMMITMENTS: tuple[Signal, ...] = (
     ),
     signal(
         Category.COMMITMENT,
-        rf"^will {_ADV}(?P<what>{_DO}\b.{{3,160}})",
+        rf"^will {ADV}(?P<what>{DO}\b.{{3,160}})",
         confidence=CLEAR,
-        unless=_NOT_PROMISE + r"|^will (?:do|have) ",
+        unless=NOT_PROMISE + r"|^will (?:do|have) ",
     ),
     signal(
         Category.COMMITMENT,
-        rf"\b(?:i'll|i will|i shall|i'm going to|i am going to|i'm gonna|im gonna|ill) {_ADV}(?:make sure"
-        rf"|be sure|try to|aim to|get around to)?(?: to| that)? ?(?P<what>{_DO}\b.{{0,200}})",
+        rf"\b(?:i'll|i will|i shall|i'm going to|i am going to|i'm gonna|im gonna|ill) {ADV}(?:make sure"
+        rf"|be sure|try to|aim to|get around to)?(?: to| that)? ?(?P<what>{DO}\b.{{0,200}})",
         confidence=STATED - 0.03,
-        unless=_NOT_PROMISE,
+        unless=NOT_PROMISE,
     ),
     signal(
         Category.COMMITMENT,
@@ -76,12 +42,12 @@ COMMITMENTS: tuple[Signal, ...] = (
         r"|aim (?:to|for)|be (?:handling|taking care of|running|covering|sending|delivering|finishing"
         r"|working on|reviewing|presenting|writing|fixing|shipping|posting))\b.{0,200})",
         confidence=CLEAR,
-        unless=_NOT_PROMISE,
+        unless=NOT_PROMISE,
     ),
     signal(
         Category.COMMITMENT,
-        rf"\b(?:we'll|we will|we're going to|we are going to|we shall) {_ADV}(?P<what>{_DO}\b.{{0,200}})",
-        unless=_NOT_PROMISE + r"|\bwe(?:'ll| will) (?:see|need|have to|have fun|get (?:there|through)|be)\b",
+        rf"\b(?:we'll|we will|we're going to|we are going to|we shall) {ADV}(?P<what>{DO}\b.{{0,200}})",
+        unless=NOT_PROMISE + r"|\bwe(?:'ll| will) (?:see|need|have to|have fun|get (?:there|through)|be)\b",
     ),
     signal(
         Category.COMMITMENT,
@@ -113,7 +79,7 @@ COMMITMENTS: tuple[Signal, ...] = (
     signal(
         Category.COMMITMENT,
         r"\b(?:i can|i could|let me|i plan to|i intend to|i aim to|my plan is to|i should be able to"
-        rf"|i'm aiming to|happy to) {_ADV}(?P<what>{_DO}\b.{{0,120}})\b(?:by|before|tomorrow|tonight|today"
+        rf"|i'm aiming to|happy to) {ADV}(?P<what>{DO}\b.{{0,120}})\b(?:by|before|tomorrow|tonight|today"
         r"|this (?:afternoon|evening|week)|next week|(?:on )?(?:mon|tues|wednes|thurs|fri)day|eod"
         r"|end of (?:the )?(?:day|week|month))\b",
         confidence=STRONG,
@@ -130,9 +96,9 @@ COMMITMENTS: tuple[Signal, ...] = (
         Category.COMMITMENT,
         r"^(?:from \w+ (?:\([\d-]+\) )?)?(?-i:@?[A-Z][\w'-]{1,20}) (?:will|is going to|'ll"
         r"|has (?:promised|committed|agreed) to|promised to|committed to"
-        rf"|agreed to) (?P<what>{_DO}\b.{{0,120}})",
+        rf"|agreed to) (?P<what>{DO}\b.{{0,120}})",
         confidence=STRONG - 0.05,
-        unless=_NOT_PROMISE
+        unless=NOT_PROMISE
         + r"|\b(?:This|That|It|There|The|What|Which|Everything|Nothing|Who|How|He|She|They|You|Someone|Nobody"
         r"|Everyone|Python|Postgres|Slack|Jira|GitHub|Google|Racket)\b(?:'ll| will| is going)|\b(?:will"
         r"|'ll) (?:not|never)\b",
@@ -141,22 +107,22 @@ COMMITMENTS: tuple[Signal, ...] = (
         Category.COMMITMENT,
         r"\b(?:i'll|i will|we'll|we will) be (?!going|waiting|leaving|having|thinking|hoping|missing|seeing"
         r"|watching|needing|using|doing fine)[a-z]{3,}ing\b (?!away|back\b)",
-        unless=_NOT_PROMISE,
+        unless=NOT_PROMISE,
     ),
     signal(
         Category.COMMITMENT,
         r"\b(?:will|i'll|we'll) (?:also |then )?(?:circulate|distribute|coordinate|facilitate|cover|redo"
         r"|resend|rework|relaunch|reschedule|clarify|explore|evaluate|estimate|scope|spec|prototype"
         r"|benchmark|audit|inspect|validate|approve|host|run)\b.{3,}",
-        unless=_NOT_PROMISE + r"|\b(?:it|this|that|he|she|they|you|which) will\b",
+        unless=NOT_PROMISE + r"|\b(?:it|this|that|he|she|they|you|which) will\b",
     ),
     signal(
         Category.COMMITMENT,
         r"^(?:the |our )[\w -]{2,30}? (?:team|crew|vendor|agency|supplier|office|department"
-        rf"|team in (?-i:[A-Z])\w+) will {_DO}\b",
+        rf"|team in (?-i:[A-Z])\w+) will {DO}\b",
         dated=True,
         confidence=STRONG - 0.05,
-        unless=_NOT_PROMISE + r"|\bwill (?:not|never)\b|\blate\b",
+        unless=NOT_PROMISE + r"|\bwill (?:not|never)\b|\blate\b",
     ),
 )
 

@@ -7,38 +7,8 @@ from __future__ import annotations
 
 from facts.vocabulary import Category
 from ingest.extraction.rules.drafts import STRONG
+from ingest.extraction.rules.french_words import TO, WHO
 from ingest.extraction.rules.signals import Signal, signal
-
-_ADV = (
-    r"(?:(?:encore|toujours|aussi|déjà|vraiment|trop|très|tellement|hyper|super|complètement|totalement"
-    r"|un peu|assez|bien|enfin|juste|plutôt|carrément|sûrement|maintenant|tous|toutes|si) )*"
-)
-_TO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}|l'équipe [\w-]+|toi\b|vous\b|lui\b)"
-_WHO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}(?: [A-ZÉÈ][\w'-]{1,20})?|l'équipe [\w-]+)"
-_DO = (
-    r"(?:envoyer|livrer|finir|terminer|préparer|corriger|relire|revoir|mettre|faire|déployer|publier"
-    r"|rédiger|écrire|partager|vérifier|regarder|appeler|rappeler|contacter|organiser|planifier"
-    r"|réserver"
-    r"|créer|tester|traiter|m'en occuper|m'occuper|me charger|prendre|reprendre|gérer|transmettre"
-    r"|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|supprimer|fournir|boucler|relancer"
-    r"|rembourser|commander|payer|répondre|revenir|valider|installer|configurer|rendre|donner|lancer"
-    r"|résoudre|régler|analyser|enquêter|étudier|remplacer|mener|t'envoyer|vous envoyer|te rappeler"
-    r"|vous rappeler"
-    r"|te tenir|vous tenir|t'aider|vous aider|escalader|programmer|construire|implémenter|nettoyer"
-    r"|merger|pousser|refaire|compléter|imprimer|acheter|signer|communiquer|prévenir|informer|remonter"
-    r"|apporter|caler|fixer)"
-)
-_FUTURE = (
-    r"(?:je|j'|nous|on) ?(?:m'en |m'|me |t'|te |vous |l'|le |la |les |lui |leur |y |en |en "
-    r"|nous )*(?P<verb>(?:enverr|livrer|finir|terminer|préparer|corriger|relir|reverr|mettr|fer"
-    r"|déploier|déployer|publier|rédiger|écrir|partager|vérifier|regarder|appeller|rappeller|contacter"
-    r"|organiser|planifier|réserver|créer|tester|traiter|occuper|charger|prendr|reprendr|gérer"
-    r"|transmettr|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|fournir|boucler|relancer"
-    r"|rembourser|répondr|reviendr|valider|installer|rendr|donner|lancer|résoudr|réglér|régler|analyser"
-    r"|tiendr|prévienr|préviendr|apporter|remettr|informer|communiquer|fixer|calér|caler|passer)(?:ai|a"
-    r"|ons))\b"
-)
-
 
 HANDOFFS: tuple[Signal, ...] = (
     signal(
@@ -47,7 +17,7 @@ HANDOFFS: tuple[Signal, ...] = (
         r"|transmets|transmettre|transmis|transfère|transférer|transféré|confie|confier|confié|cède|céder"
         r"|cédé|laisse|laisser|laissé|délègue|délégué|réassigne|réassigné|remets|remis) (?P<what>(?:le "
         r"|la |les |l'|mes |mon |ma |ce |cette |ces |tout |toute )[\w' éèêàç/#-]{1,60}?) (?:à|au"
-        rf"|aux) {_TO}",
+        rf"|aux) {TO}",
         unless=r"\bmot de passe\b|\bbonjour\b",
     ),
     signal(
@@ -57,7 +27,7 @@ HANDOFFS: tuple[Signal, ...] = (
     ),
     signal(
         Category.HANDOFF,
-        rf"\b{_WHO} (?:qui )?(?:reprend|prend (?:le relais|la suite|la main|en charge)|a repris"
+        rf"\b{WHO} (?:qui )?(?:reprend|prend (?:le relais|la suite|la main|en charge)|a repris"
         r"|va reprendre|va prendre (?:le relais|la suite|en charge)|reprendra|prendra (?:le relais"
         r"|la suite|en charge)|s'occupe désormais|s'occupe maintenant|me remplace|me remplacera"
         r"|gère (?:désormais|maintenant)|est (?:désormais|maintenant|le nouveau"

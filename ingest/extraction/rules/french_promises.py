@@ -7,44 +7,14 @@ from __future__ import annotations
 
 from facts.vocabulary import Category
 from ingest.extraction.rules.drafts import CLEAR, STRONG
+from ingest.extraction.rules.french_words import ADV, DO, FUTURE, WHO
 from ingest.extraction.rules.signals import Signal, signal
-
-_ADV = (
-    r"(?:(?:encore|toujours|aussi|déjà|vraiment|trop|très|tellement|hyper|super|complètement|totalement"
-    r"|un peu|assez|bien|enfin|juste|plutôt|carrément|sûrement|maintenant|tous|toutes|si) )*"
-)
-_TO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}|l'équipe [\w-]+|toi\b|vous\b|lui\b)"
-_WHO = r"(?-i:@?[A-ZÉÈ][\w.'-]{1,20}(?: [A-ZÉÈ][\w'-]{1,20})?|l'équipe [\w-]+)"
-_DO = (
-    r"(?:envoyer|livrer|finir|terminer|préparer|corriger|relire|revoir|mettre|faire|déployer|publier"
-    r"|rédiger|écrire|partager|vérifier|regarder|appeler|rappeler|contacter|organiser|planifier"
-    r"|réserver"
-    r"|créer|tester|traiter|m'en occuper|m'occuper|me charger|prendre|reprendre|gérer|transmettre"
-    r"|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|supprimer|fournir|boucler|relancer"
-    r"|rembourser|commander|payer|répondre|revenir|valider|installer|configurer|rendre|donner|lancer"
-    r"|résoudre|régler|analyser|enquêter|étudier|remplacer|mener|t'envoyer|vous envoyer|te rappeler"
-    r"|vous rappeler"
-    r"|te tenir|vous tenir|t'aider|vous aider|escalader|programmer|construire|implémenter|nettoyer"
-    r"|merger|pousser|refaire|compléter|imprimer|acheter|signer|communiquer|prévenir|informer|remonter"
-    r"|apporter|caler|fixer)"
-)
-_FUTURE = (
-    r"(?:je|j'|nous|on) ?(?:m'en |m'|me |t'|te |vous |l'|le |la |les |lui |leur |y |en |en "
-    r"|nous )*(?P<verb>(?:enverr|livrer|finir|terminer|préparer|corriger|relir|reverr|mettr|fer"
-    r"|déploier|déployer|publier|rédiger|écrir|partager|vérifier|regarder|appeller|rappeller|contacter"
-    r"|organiser|planifier|réserver|créer|tester|traiter|occuper|charger|prendr|reprendr|gérer"
-    r"|transmettr|poster|ouvrir|confirmer|présenter|documenter|migrer|ajouter|fournir|boucler|relancer"
-    r"|rembourser|répondr|reviendr|valider|installer|rendr|donner|lancer|résoudr|réglér|régler|analyser"
-    r"|tiendr|prévienr|préviendr|apporter|remettr|informer|communiquer|fixer|calér|caler|passer)(?:ai|a"
-    r"|ons))\b"
-)
-
 
 COMMITMENTS: tuple[Signal, ...] = (
     signal(
         Category.COMMITMENT,
-        rf"\b(?:je vais|j'vais|on va|nous allons) {_ADV}(?P<what>(?:te |vous |t'|le |la |les |l'|lui |leur "
-        rf"|m'en |m'|me |y |en |nous en |s'en )?{_DO}\b.{{0,160}})",
+        rf"\b(?:je vais|j'vais|on va|nous allons) {ADV}(?P<what>(?:te |vous |t'|le |la |les |l'|lui |leur "
+        rf"|m'en |m'|me |y |en |nous en |s'en )?{DO}\b.{{0,160}})",
         confidence=CLEAR,
         unless=r"\b(?:voir|devoir|essayer de voir|pas)\b.{0,3}$|\bne vais pas\b|\bva (?:voir|devoir)\b"
         r"|\bje vais (?:prendre (?:un|une) (?:café|pause|thé|verre)|faire (?:une pause|les courses"
@@ -52,7 +22,7 @@ COMMITMENTS: tuple[Signal, ...] = (
     ),
     signal(
         Category.COMMITMENT,
-        rf"\b{_FUTURE}",
+        rf"\b{FUTURE}",
         confidence=CLEAR,
         unless=r"\b(?:ne |n')|\bon (?:verra|sera|aura|fera avec)\b|\b(?:si|quand)\b",
     ),
@@ -90,7 +60,7 @@ COMMITMENTS: tuple[Signal, ...] = (
     ),
     signal(
         Category.COMMITMENT,
-        rf"\b{_WHO} (?:s'engage à|s'est engagée? à|a promis de|a promis d'|va (?:nous |lui |leur |te "
+        rf"\b{WHO} (?:s'engage à|s'est engagée? à|a promis de|a promis d'|va (?:nous |lui |leur |te "
         r"|vous )?(?:envoyer|livrer|finir|terminer|préparer|corriger|relire|rédiger|déployer|publier)"
         r"|(?:nous |lui |leur |te |vous )?(?:enverra|livrera|finira|terminera|préparera|corrigera|rédigera"
         r"|déploiera|publiera|présentera))\b",
