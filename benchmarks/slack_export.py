@@ -36,12 +36,10 @@ def main() -> None:
         sys.exit("No export: name one by --export or MEMORY_SLACK_EXPORT.")
     with tempfile.TemporaryDirectory() as directory:
         use_directory(Path(directory))
-        from memory_site import embedded_postgres
-
         try:
             print(json.dumps(measure(Path(options.export), limit=options.limit, facts=options.facts), indent=2))
         finally:
-            _stop(embedded_postgres)
+            _stop()
 
 
 def measure(export: Path, *, limit: int | None, facts: Path | None) -> dict[str, Any]:
@@ -100,11 +98,13 @@ def _facts(account: Account) -> Iterator[dict[str, Any]]:
         }
 
 
-def _stop(embedded_postgres: Any) -> None:
+def _stop() -> None:
     from django.db import connections
 
+    from memory_site.database import base
+
     connections.close_all()
-    embedded_postgres.server().release()
+    base.server().release()
 
 
 if __name__ == "__main__":

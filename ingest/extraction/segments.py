@@ -99,10 +99,18 @@ def split(text: str) -> Segments:
                 plain=plain[start:end].replace(_LINK, " "),
                 start=start,
                 asks="?" in plain[max(start, end - 4) : end],
-                link=address.group().strip("<>").split("|")[0].rstrip(".,;:!?)") if address else "",
+                link=_bare(address.group()) if address else "",
             )
         )
     return Segments(tuple(sentences), beyond)
+
+
+def _bare(address: str) -> str:
+    """Return an address without what only surrounds it; parentheses that are its own stay."""
+    address = address.strip("<>").split("|")[0]
+    while address and (address[-1] in ".,;:!?\"'`" or (address[-1] == ")" and address.count(")") > address.count("("))):
+        address = address[:-1]
+    return address
 
 
 def _spans(plain: str) -> list[tuple[int, int]]:

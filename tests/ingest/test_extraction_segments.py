@@ -84,3 +84,29 @@ def test_every_sentence_stands_at_its_offset(text: str) -> None:
     for sentence in segments.split(text).sentences:
         assert text[sentence.start : sentence.end] == sentence.quote
         assert len(sentence.plain) == len(sentence.quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("The runbook (https://example.org/a).", "https://example.org/a"),
+        ("docs: https://example.org/a#(b._(c))", "https://example.org/a#(b._(c))"),
+        ("(docs: https://example.org/a#(b))", "https://example.org/a#(b)"),
+        ('it answers "https://example.org/a"`', "https://example.org/a"),
+    ],
+)
+def test_a_link_ends_where_its_address_ends(text: str, link: str) -> None:
+    (sentence,) = segments.split(text).sentences
+    assert sentence.link == link
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes"),
+    [
+        ("I'm so relieved :relieved:", ["I'm so relieved"]),
+        ("Merged :tada: now the docs :+1:", ["Merged", "now the docs"]),
+        ("at 12:30:45 and std::vector:: stays", ["at 12:30:45 and std::vector:: stays"]),
+    ],
+)
+def test_the_code_of_an_emoji_ends_a_sentence(text: str, quotes: list[str]) -> None:
+    assert [sentence.quote for sentence in segments.split(text).sentences] == quotes
