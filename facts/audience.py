@@ -84,6 +84,15 @@ def may_see(
     return sensitivity == Sensitivity.INTERNAL or about_scope or own or level != Level.PEER
 
 
+#: Every code that a row can carry.
+ALL_CODES = tuple(
+    sensitivity + 4 * level + _ABOUT_SCOPE * about_scope + _PROVISIONAL * provisional
+    for provisional, about_scope, level, sensitivity in product(
+        (0, 1), (0, 1), LEVEL_RANK.values(), SENSITIVITY_RANK.values()
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class AudienceCodes:
     """The codes a reader may see about anybody (``general``) and about itself (``own``), sorted."""

@@ -252,6 +252,14 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "LOCAL_EMBEDDER_WEIGHTS",
+        text,
+        "quantised",
+        "`quantised`: a copy of the local model made once under the var directory, less than half the CPU. `packaged`:"
+        " the model as installed. Vectors of the two are not comparable: after a change, vectors are made anew.",
+        "Models",
+    ),
+    Setting(
         "HAKI_RECALL_MAX_DISTANCE",
         number,
         0.0,
@@ -277,6 +285,14 @@ TABLE: tuple[Setting, ...] = (
         integer,
         20,
         "Channel messages that make a batch for a model provider.",
+        "Ingestion",
+    ),
+    Setting(
+        "MEMORY_TASK_SECONDS",
+        integer,
+        120,
+        "Seconds that one background task may take; at least 30 for a whole turn at a busy subject. What a worker that "
+        "died left unfinished is taken up again after one and a half times as long.",
         "Ingestion",
     ),
     Setting(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-from facts.audience import Posture, Reader, visible_codes
+from facts.audience import ALL_CODES, Posture, Reader, visible_codes
 from facts.vocabulary import Status
 
 #: Bound on the facts that a read of the past ranks.
@@ -62,12 +63,21 @@ class Visibility:
         return f"{table}.account_id = %(account)s AND {scope}{subject}"
 
     def _audience(self, table: str) -> str:
-        """Return the audience rule: a code is visible when its bit is set in the reader's mask."""
+        """Return the audience rule: a code is visible when its bit is set in the reader's mask.
+
+        Who reads about nobody but itself sees all of it, which then needs no look at any row.
+        """
+        if self.subject_id is not None and self.subject_id == self.reader.subject_id and self._sees_all_of_itself():
+            return "true"
         general = f"(%(general)s::bigint >> {table}.audience) & 1 = 1"
         if self.reader.subject_id is None:
             return general
         own = f"{table}.subject_id = %(reader)s AND (%(own)s::bigint >> {table}.audience) & 1 = 1"
         return f"({general} OR ({own}))"
+
+    def _sees_all_of_itself(self) -> bool:
+        _, own = _masks(self.reader.posture, self.reader.restricted)
+        return own == _bits(ALL_CODES)
 
     def past_facts(self, *, known_at: datetime | None) -> list[uuid.UUID]:
         """Return the facts that held at ``at``, as believed now or, with ``known_at``, as believed then.
@@ -109,4 +119,8 @@ def _masks(posture: Posture, restricted: bool) -> tuple[int, int]:
     """Return the reader's audience codes about anybody and about itself, each as the bits of one integer."""
     somebody = uuid.UUID(int=0) if posture is Posture.PEER else None
     codes = visible_codes(Reader(posture=posture, subject_id=somebody, restricted=restricted))
-    return sum(1 << code for code in codes.general), sum(1 << code for code in codes.own)
+    return _bits(codes.general), _bits(codes.own)
+
+
+def _bits(codes: Iterable[int]) -> int:
+    return sum(1 << code for code in codes)

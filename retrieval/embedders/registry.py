@@ -17,7 +17,10 @@ from retrieval.embedders.local import LocalEmbedder
 from retrieval.embedders.query_cache import QueryCache
 
 #: ``none``: reads go by text alone and say so.
-PROVIDERS: dict[str, Callable[[], Embedder | None]] = {"local": LocalEmbedder, "none": lambda: None}
+PROVIDERS: dict[str, Callable[[], Embedder | None]] = {
+    "local": lambda: LocalEmbedder(weights=settings.LOCAL_EMBEDDER_WEIGHTS, directory=settings.VAR_DIR / "models"),
+    "none": lambda: None,
+}
 #: Threads that wait for embedders whose time is not bounded; a question that finds none free is late.
 WAITING_THREADS = 4
 
@@ -31,7 +34,10 @@ def register() -> None:
     name = settings.HAKI_EMBED_PROVIDER
     if name not in PROVIDERS:
         raise ImproperlyConfigured(f"HAKI_EMBED_PROVIDER is one of {', '.join(PROVIDERS)}, not {name!r}")
-    embedding.register(PROVIDERS[name]())
+    try:
+        embedding.register(PROVIDERS[name]())
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from error
     cache.clear()
 
 
