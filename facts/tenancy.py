@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from django.db import connection, transaction
@@ -19,26 +19,33 @@ ROOT = "/"
 
 
 @contextmanager
-def account_transaction(account_id: uuid.UUID, *, durable: bool = False) -> Iterator[None]:
+def account_transaction(
+    account_id: uuid.UUID, *, durable: bool = False, local: Mapping[str, str] | None = None
+) -> Iterator[None]:
     """Open a transaction in which the rows of ``account_id``, and no others, are visible.
 
     Nested use for the same account is a savepoint. Switching to another account inside a transaction is refused:
-    it would mix two tenants in one unit of work.
+    it would mix two tenants in one unit of work. ``local`` are further settings of the transaction.
     """
     with transaction.atomic(durable=durable):
-        enter_account(account_id)
+        enter_account(account_id, local=local)
         yield
 
 
-def enter_account(account_id: uuid.UUID) -> None:
-    """Set the account of the running transaction; raises ``RuntimeError`` if another one is set already."""
+def enter_account(account_id: uuid.UUID, *, local: Mapping[str, str] | None = None) -> None:
+    """Set the account of the running transaction, and further settings with it, in one round trip.
+
+    Raises ``RuntimeError`` if another account is set already.
+    """
     if not connection.in_atomic_block:
         raise RuntimeError("An account is entered inside a transaction only.")
+    settings = {"app.account": str(account_id), **(local or {})}
+    chosen = ", ".join(["set_config(%s, %s, true)"] * len(settings))
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT set_config('app.account', %s, true) FROM (SELECT current_setting('app.account', true) AS now) s"
+            f"SELECT {chosen} FROM (SELECT current_setting('app.account', true) AS now) s"
             " WHERE coalesce(now, '') IN ('', %s)",
-            [str(account_id), str(account_id)],
+            [*(part for pair in settings.items() for part in pair), str(account_id)],
         )
         if cursor.fetchone() is None:
             raise RuntimeError("This transaction already belongs to another account.")

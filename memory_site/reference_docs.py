@@ -14,6 +14,7 @@ from facts import status_graph
 from ingest import reasons
 from memory_site import environment
 from memory_site.api import reference, schema
+from retrieval import reasons as retrieval_reasons
 
 NOTICE = "<!-- Written by `manage.py generate_docs`; change the code it comes from instead. -->"
 
@@ -38,6 +39,18 @@ def outcomes_page() -> str:
     """Return the page about what became of an event and of each possible fact in it, code by code."""
     lines = ["# Outcomes", "", NOTICE, ""]
     lines += ["`GET /v1/events/{id}/outcome` answers with these codes and sentences.", "", reasons.as_markdown()]
+    return "\n".join(lines)
+
+
+def traces_page() -> str:
+    """Return the page about the decisions in a trace, reason by reason."""
+    lines = ["# Traces", "", NOTICE, ""]
+    lines += [
+        "A trace holds one decision for every fact and passage that a read considered: what happened to it",
+        "(`action`) and why (`reason_code`). `GET /v1/inspect/{trace_id}` and the trace pages of the admin show them.",
+        "",
+        retrieval_reasons.reference_table(),
+    ]
     return "\n".join(lines)
 
 
@@ -82,6 +95,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "openapi.yaml": schema.as_yaml,
     "outcomes.md": outcomes_page,
     "lifecycle.md": lifecycle_page,
+    "traces.md": traces_page,
     "settings.md": settings_page,
 }
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from time import perf_counter
 
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from psycopg.errors import QueryCanceled
 
 from facts import embedding
@@ -129,8 +129,7 @@ def assemble(*, principal: Principal, request: ContextRequest, profile: ContextP
     vector = _embed(principal.account_id, request.query, progress) if request.query.strip() else None
     while True:
         try:
-            with account_transaction(principal.account_id):
-                _bound_statements()
+            with account_transaction(principal.account_id, local=_bounds()):
                 return _answer(principal, request, profile, vector, moment, progress)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
@@ -164,13 +163,9 @@ def _embed(account_id: uuid.UUID, query: str, progress: Progress) -> Vector | No
     return vector
 
 
-def _bound_statements() -> None:
+def _bounds() -> dict[str, str]:
     """Bound each statement by the deadline; losing the last traces in a crash is worth not waiting for the disk."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('synchronous_commit', 'off', true), set_config('statement_timeout', %s, true)",
-            [str(settings.CONTEXT_DEADLINE_MS)],
-        )
+    return {"synchronous_commit": "off", "statement_timeout": str(settings.CONTEXT_DEADLINE_MS)}
 
 
 def _answer(

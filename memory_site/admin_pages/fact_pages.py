@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from facts import textindex
-from facts.errors import DomainError
+from facts.errors import DomainError, NotFound
 from facts.models import ConflictMember, Evidence, Fact, FactText, Relation
 from facts.vocabulary import Status
 from governance import forgetting
@@ -128,7 +128,7 @@ class FactAdmin(GovernedAdmin):
         receipt = _receipt(fact)
         try:
             if receipt is None:
-                raise DomainError("It was not forgotten by a request that can be lifted.", code="receipt_not_found")
+                raise NotFound("It was not forgotten by a request that can be lifted.", code="receipt_not_found")
             receipt = forgetting.enable(request.principal, receipt.pk, reason=typed(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, fact, error=error)

@@ -12,8 +12,10 @@ where it strays, it is refused with a message that says which setting to change.
 from __future__ import annotations
 
 import fcntl
+import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -81,11 +83,27 @@ def _quantise(packaged: Path, made: Path, *, unfolded: Path) -> None:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.optimized_model_filepath = str(unfolded)
     onnxruntime.InferenceSession(str(packaged), options, providers=["CPUExecutionProvider"])
-    quantize_dynamic(
-        str(unfolded),
-        str(made),
-        weight_type=QuantType.QInt8,
-        per_channel=True,
-        op_types_to_quantize=["MatMul"],
-        extra_options={"MatMulConstBOnly": True},
-    )
+    with _unadvised():
+        quantize_dynamic(
+            str(unfolded),
+            str(made),
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            op_types_to_quantize=["MatMul"],
+            extra_options={"MatMulConstBOnly": True},
+        )
+
+
+@contextmanager
+def _unadvised() -> Iterator[None]:
+    """Keep the quantiser's general advice, which it gives on the root logger, out of the operator's log."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return "pre-processing before quantization" not in record.getMessage()
+
+    root = logging.getLogger()
+    root.addFilter(is_other)
+    try:
+        yield
+    finally:
+        root.removeFilter(is_other)
