@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, Q
 
 from facts.clock import now
@@ -22,8 +23,8 @@ from facts.models.records import JobStatus
 #: ``dispatcher(function_path, job_id, account_id)`` puts the job on the queue, in the running transaction.
 Dispatcher = Callable[[str, str, str], None]
 
-#: A claim older than this is taken to be dead: longer than any task may run (``Q_CLUSTER["timeout"]``) plus slack.
-CLAIM_LASTS = timedelta(seconds=180)
+#: A claim older than this is taken to be dead: as long as any task may run, and half of that as slack.
+CLAIM_LASTS = timedelta(seconds=1.5 * settings.MEMORY_TASK_SECONDS)
 #: Waiting time before attempt n+1: 5 s, 20 s, 80 s, 320 s; doubling twice keeps five attempts within about 8 minutes.
 FIRST_RETRY = timedelta(seconds=5)
 RETRY_FACTOR = 4

@@ -116,13 +116,12 @@ def line_of(outcome: EventOutcome) -> Part:
 
 
 def is_overtaking(outcome: EventOutcome) -> bool:
-    """Tell whether an earlier event of the same line is being processed right now, in other hands."""
+    """Tell whether an earlier event of the same line is in other hands or due; those that pause hold up nobody.
+
+    Also while it lies in the hands of a worker that died: until then nobody knows, and afterwards it is first.
+    """
     earlier = Q(occurred_at__lt=outcome.occurred_at) | Q(occurred_at=outcome.occurred_at, event_id__lt=outcome.event_id)
-    return (
-        pending(line_of(outcome))
-        .filter(earlier, job__status=JobStatus.RUNNING, job__claimed_at__gte=now() - jobs.CLAIM_LASTS)
-        .exists()
-    )
+    return soon(pending(line_of(outcome)).filter(earlier)).exists()
 
 
 def soon(waiting: QuerySet[EventOutcome]) -> QuerySet[EventOutcome]:

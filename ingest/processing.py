@@ -40,8 +40,8 @@ logger = logging.getLogger(__name__)
 #: How long one delivery works on a line before it goes to the end of the queue. Together with one more event
 #: (its model calls, waiting and writing) it stays within a task's 120 seconds.
 TURN_SECONDS = 15.0
-#: How long a finished reading waits for an earlier event of its line that is in other hands. It then goes ahead:
-#: consolidation puts what arrives late where it belongs.
+#: How long a finished reading waits for an earlier event of its line that is in other hands. It then gives way: what a
+#: contradiction or an update comes to depends on what is known when it is taken in.
 PATIENCE_SECONDS = 10.0
 LOOK_SECONDS = 0.05
 #: Jobs looked at in one claim: the front may be lost to others a few times.
@@ -97,13 +97,13 @@ def drain(part: Part, *, seconds: float) -> Drained:
 
 
 def process_front(part: Part) -> bool:
-    """Process the first waiting event there; ``False`` when there is none that anybody may work on now."""
+    """Process the first waiting event there; ``False`` when there is none that anybody may work on now.
+
+    Also where an earlier one stays in other hands: of a worker that died, until its claim has run out.
+    """
     with account_transaction(part.account_id):
         taken = _claim_front(part)
-    if taken is None:
-        return False
-    _process(*taken)
-    return True
+    return taken is not None and _process(*taken)
 
 
 def _claim_front(part: Part) -> tuple[Claim, EventOutcome] | None:
@@ -121,8 +121,11 @@ def _claim_front(part: Part) -> tuple[Claim, EventOutcome] | None:
     return None
 
 
-def _process(claim: Claim, outcome: EventOutcome) -> None:
-    """Read, extract and write one claimed event; whatever goes wrong, it is tried again and its neighbours go on."""
+def _process(claim: Claim, outcome: EventOutcome) -> bool:
+    """Read, extract and write one claimed event; whatever goes wrong, it is tried again and its neighbours go on.
+
+    ``False``: it gave way to an earlier one.
+    """
     loaded: Loaded | None = None
     try:
         extractor = usage.accounted(
@@ -131,7 +134,10 @@ def _process(claim: Claim, outcome: EventOutcome) -> None:
         with account_transaction(outcome.account_id):
             loaded = reading.load(outcome.account_id, outcome.event_id)
         found = reading.read(loaded, extractor)
-        _let_earlier_finish(outcome)
+        if not _let_earlier_finish(outcome):
+            with account_transaction(outcome.account_id):
+                jobs.postpone(claim, error_class="", at_once=True)
+            return False
         _write(claim, outcome, loaded, found, identity=extractor.identity)
     except ExtractionFailed as error:
         _give_back(claim, outcome, loaded, error)
@@ -141,16 +147,21 @@ def _process(claim: Claim, outcome: EventOutcome) -> None:
             connection.close_if_unusable_or_obsolete()
         what = error.code if isinstance(error, DomainError) else type(error).__name__
         _give_back(claim, outcome, None, ExtractionFailed(retryable=True, error_class=what))
+    return True
 
 
-def _let_earlier_finish(outcome: EventOutcome) -> None:
-    """Wait until no earlier event of the line is in other hands, so that candidates are taken in event-time order."""
+def _let_earlier_finish(outcome: EventOutcome) -> bool:
+    """Wait until no earlier event of the line is left, so that candidates are taken in event-time order.
+
+    ``False`` when that takes too long.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         with account_transaction(outcome.account_id):
             if not line.is_overtaking(outcome):
-                return
+                return True
         time.sleep(LOOK_SECONDS)
+    return False
 
 
 def _give_back(claim: Claim, outcome: EventOutcome, loaded: Loaded | None, failure: ExtractionFailed) -> None:

@@ -136,8 +136,11 @@ def stop_requested() -> threading.Event:
     return event
 
 
-def stop_with_parent() -> None:
-    """Send this process SIGTERM when the process that started it as a `Child` is gone, however it ended."""
+def stop_with_parent(*, grace: float | None = None) -> None:
+    """Send this process SIGTERM when the process that started it as a `Child` is gone, however it ended.
+
+    With `grace`, its whole group is ended when it has not stopped after so many seconds: nobody else is left to do so.
+    """
     number = os.environ.pop(PARENT_PIPE, "")
     if not number:
         return
@@ -147,5 +150,8 @@ def stop_with_parent() -> None:
     def wait() -> None:
         os.read(descriptor, 1)
         os.kill(os.getpid(), signal.SIGTERM)
+        if grace is not None:
+            time.sleep(grace)
+            os.killpg(os.getpgrp(), signal.SIGKILL)
 
     threading.Thread(target=wait, name="stop-with-parent", daemon=True).start()

@@ -20,7 +20,7 @@ from memory_site import checks, heartbeat, processes, queue
 
 logger = logging.getLogger(__name__)
 
-CHECK_INTERVAL = 5.0  # seconds
+CHECK_INTERVAL = 1.0  # seconds
 
 
 def run(*, grace: float) -> None:
@@ -32,7 +32,7 @@ def run(*, grace: float) -> None:
     processes.stop_with_parent()
     stopping = processes.stop_requested()
     manage = str(settings.BASE_DIR / "manage.py")
-    child = processes.Child("queue", [sys.executable, manage, "worker", "--unwatched"])
+    child = processes.Child("queue", [sys.executable, manage, "worker", "--unwatched", "--grace", str(grace)])
     restarts = processes.Restarts("The background queue")
     started = _start(child)
     try:
@@ -66,9 +66,12 @@ def is_stuck(*, started: datetime) -> bool:
 
 
 def _start(child: processes.Child) -> datetime:
-    """Start the queue with a first task in it, so that its first sign of life comes soon; return when."""
+    """Start the queue with a first task in it, so that its first sign of life comes soon; return when.
+
+    It looks for what waits in nobody's hands: the queue runs its schedules only once it has lasted half a minute.
+    """
     try:
-        queue.enqueue("memory_site.queue.show_life")
+        queue.enqueue("ingest.tasks.requeue_waiting")
     except DatabaseError:
         connection.close()
     child.start()

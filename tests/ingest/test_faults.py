@@ -161,6 +161,33 @@ def test_a_later_event_waits_for_an_earlier_one_in_other_hands(app: Principal, m
     assert statuses == {"Lyon": "superseded", "Rome": "active"}
 
 
+@pytest.mark.parametrize("claim_has_run_out", [False, True])
+def test_a_later_event_gives_way_to_an_earlier_one_in_dead_hands(
+    app: Principal, monkeypatch: pytest.MonkeyPatch, claim_has_run_out: bool
+) -> None:
+    monkeypatch.setattr(processing, "PATIENCE_SECONDS", 0.2)
+    earlier, later = tell(app, "i live in Lyon", at=MARCH), tell(app, "i live in Rome", at=MAY)
+    part = Part(account_id=app.account_id)
+    assert in_account(app, lambda: jobs.claim(app.account_id, job_of(app, earlier).id)) is not None
+
+    def read(item: ExtractionInput) -> list[Any]:
+        if claim_has_run_out:
+            long_ago = now() - jobs.CLAIM_LASTS - timedelta(seconds=1)
+            mine = Job.objects.filter(input_key=str(earlier.id))
+            in_account(app, lambda: mine.update(claimed_at=long_ago))
+        return cities(item)
+
+    use(monkeypatch, read)
+    assert not processing.process_front(part)
+    job = job_of(app, later)
+    assert (job.status, job.attempts, job.claim_token) == (JobStatus.QUEUED, 0, None)
+    assert counts(app) == (0, 0, 0, 0, 0)
+    let_claims_die(app)
+    assert drain(app) == Drained(processed=2, pending=0)
+    statuses = in_account(app, lambda: dict(Fact.objects.values_list("value__value", "status")))
+    assert statuses == {"Lyon": "active", "Rome": "candidate"}
+
+
 def test_consolidating_waits_for_what_is_in_other_hands(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
     is_read, somebody_waits = threading.Event(), threading.Event()
 

@@ -64,6 +64,17 @@ def test_a_child_ends_when_its_parent_is_killed() -> None:
 
 
 @pytest.mark.slow
+def test_a_child_that_cannot_stop_is_ended_with_its_group_when_its_parent_is_killed() -> None:
+    stubborn = OBEDIENT.replace("stop_with_parent()", "stop_with_parent(grace=0.1)")
+    command = [sys.executable, "-c", PARENT, f"import signal; signal.signal(15, signal.SIG_IGN); {stubborn}"]
+    with subprocess.Popen(command, cwd=settings.BASE_DIR, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        assert not is_gone(child)
+        parent.kill()
+    assert goes_away(child)
+
+
+@pytest.mark.slow
 def test_a_child_that_ignores_the_request_is_ended_with_its_group() -> None:
     grandchild = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STUBBORN!r}])"
     reading, writing = os.pipe()

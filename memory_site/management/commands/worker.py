@@ -28,18 +28,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the watchdog, or what it watches."""
         if options["unwatched"]:
-            self._run_queue()
+            self._run_queue(grace=options["grace"])
             return
         try:
             watchdog.run(grace=options["grace"])
         except processes.TooManyFailures as error:
             raise CommandError(str(error)) from error
 
-    def _run_queue(self) -> None:
-        from django_q.cluster import Cluster
+    def _run_queue(self, *, grace: float) -> None:
+        from memory_site import cluster
 
         checks.refuse_errors(worker=True)
-        cluster = Cluster()  # takes over SIGTERM and SIGINT
-        cluster.start()
-        processes.stop_with_parent()  # only now: it starts a thread, and `start` forks
-        cluster.sentinel.join()
+        cluster.run(grace=grace)
