@@ -539,7 +539,7 @@ def test_a_call_needs_few_queries(ana: Subject, ask: Ask, app: Principal) -> Non
     sent = [query["sql"] for query in captured.captured_queries if "SAVEPOINT" not in query["sql"]]
     # account, bounds, lexemes, embedding space (once a process), 2 × (nearest, matching, fetch), sources,
     # trace
-    assert len(sent) == 12
+    assert len(sent) == 11
 
 
 def test_withholding_is_seen_at_once(ana: Subject, ask: Ask) -> None:
