@@ -291,8 +291,8 @@ TABLE: tuple[Setting, ...] = (
         "MEMORY_TASK_SECONDS",
         integer,
         120,
-        "Seconds that one background task may take; at least 30 for a whole turn at a busy subject. What a worker that "
-        "died left unfinished is taken up again after one and a half times as long.",
+        "Seconds that one background task may take: at least 30, with a model provider 120. What a worker that died "
+        "left unfinished is taken up again after one and a half times as long.",
         "Ingestion",
     ),
     Setting(
