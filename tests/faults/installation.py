@@ -99,9 +99,10 @@ class Installation:
 
     def remove(self) -> None:
         """Stop the server and remove its data, which is elsewhere where tests run as root."""
-        data = self.server.data
+        places = {self.server.data, self.server.socket_directory}
         self.server.release()
-        shutil.rmtree(data)
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def until(condition: Callable[[], Any], what: str, *, patience: float = PATIENCE) -> None:

@@ -62,7 +62,7 @@ def storm(worker: Worker, feeder: subprocess.Popen[str], batches: list[str], cha
             feed_at.pop(0)
             feeder.stdin.write(batches.pop(0))
             feeder.stdin.flush()
-        time.sleep(chance.uniform(0.2, 0.7))
+        time.sleep(chance.uniform(0.2, 0.6))
         if worker.has_ended():
             worker.start()
         tree, kind = worker.tree(), kinds[number]
@@ -96,7 +96,8 @@ def test_a_hundred_kills_lose_nothing_and_double_nothing(installation: Installat
     )
     with working(installation, environment=SLOW) as worker:
         until(worker.is_up, "the worker does not start")
-        print(storm(worker, feeder, batches, chance))
+        with installation.ticking():
+            print(storm(worker, feeder, batches, chance))
         feeder.communicate(timeout=60)
         assert feeder.returncode == 0
         worker.kill_all()
