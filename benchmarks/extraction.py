@@ -2,7 +2,7 @@
 
     python -m benchmarks.extraction --provider rules --file unseen [--show]
 
-``--file`` is ``unseen``, ``seen`` or a path. ``benchmarks/data/README.md`` says how the messages were labelled; what
+``--file`` is ``unseen`` or a path. ``benchmarks/data/README.md`` says how the messages were labelled; what
 counts as found is :func:`matches`. Prints one JSON object.
 """
 
@@ -257,12 +257,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Score one provider on one file and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--provider", default="rules", help="name of an extractor (default: rules)")
-    parser.add_argument("--file", default="seen", help="unseen, seen or a path")
+    parser.add_argument("--file", default="unseen", help="unseen, or a path (default: unseen)")
     parser.add_argument("--show", action="store_true", help="also list what was missed and what was wrong")
     options = parser.parse_args(arguments)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memory_site.settings")
     django.setup()
-    path = DATA / f"extraction_{options.file}.jsonl" if options.file in {"seen", "unseen"} else Path(options.file)
+    path = DATA / "extraction_unseen.jsonl" if options.file == "unseen" else Path(options.file)
     if not path.exists():
         print(f"There is no file {path}.", file=sys.stderr)
         return 1
