@@ -22,7 +22,7 @@ def ended(worker: Worker) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_told_twice_to_stop_at_work(installation: Installation, number: int) -> None:
     account = installation.inside("account", f"stopped by {signal.Signals(number).name}")
-    installation.tell(account, story.story(2))
+    installation.tell(account, story.story(2)[:2])
     with working(installation, environment=SLOW) as worker:
         until(worker.is_up, "the worker does not start")
         worker.signal(number)
