@@ -82,6 +82,7 @@ TABLE: tuple[Code, ...] = (
     # What was asked for does not go
     Code("conflict", 409, "What was decided about is no longer what is there."),
     Code("stale_version", 409, "It has changed since it was looked at."),
+    Code("subject_taken", 409, "Somebody else signs in as that person."),
     Code("identity_taken", 409, "Another current fact already makes this claim."),
     Code("illegal_status_transition", 422, "The status graph has no such arrow."),
     Code("statement_missing", 422, "A fact needs a statement."),

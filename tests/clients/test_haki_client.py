@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -15,10 +14,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from django.test import Client
 
 from facts.clock import now
@@ -64,14 +65,17 @@ class Place:
 
 
 class Awaited:
-    """The asynchronous client, each of its calls awaited."""
+    """The asynchronous client, each of its calls awaited on a loop of its own thread.
 
-    def __init__(self, client: Any, runner: asyncio.Runner) -> None:
-        self._client, self._runner = client, runner
+    The thread of the tests may run a loop already: the browser's.
+    """
+
+    def __init__(self, client: Any, portal: BlockingPortal) -> None:
+        self._client, self._portal = client, portal
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._client, name)
-        return lambda *args, **kwargs: self._runner.run(method(*args, **kwargs))
+        return lambda *args, **kwargs: self._portal.call(partial(method, *args, **kwargs))
 
 
 @pytest.fixture
@@ -85,7 +89,7 @@ def place(live_server) -> Place:
 def connect(request: pytest.FixtureRequest, place: Place) -> Iterator[Callable[..., Any]]:
     """Return what makes clients of either kind, each with a key of its own (``key=None``: with none)."""
     made: list[Any] = []
-    with asyncio.Runner() as runner:
+    with start_blocking_portal() as portal:
 
         def make(*delegated: str, key: str | None = "") -> Any:
             key = place.key(*delegated) if key == "" else key
@@ -93,7 +97,7 @@ def connect(request: pytest.FixtureRequest, place: Place) -> Iterator[Callable[.
                 client = haki.HakiClient(place.address, key, timeout=PATIENCE)
                 made.append(client.close)
                 return client
-            waiting = Awaited(haki.AsyncHakiClient(place.address, key, timeout=PATIENCE), runner)
+            waiting = Awaited(haki.AsyncHakiClient(place.address, key, timeout=PATIENCE), portal)
             made.append(waiting.aclose)
             return waiting
 

@@ -225,18 +225,29 @@ def test_consolidating_does_not_wait_for_the_dead(app: Principal) -> None:
 
 
 def test_the_model_works_without_a_connection(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(item: ExtractionInput) -> list[Any]:
+    def sessions() -> set[int]:
         with psycopg.connect(**_owner_parameters()) as owner:
-            sessions = owner.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            rows = owner.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
                 " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-            ).fetchone()
-        return [city(f"City{sessions[0]}", quote="Lyon")]
+            ).fetchall()
+        return {row[0] for row in rows}
+
+    seen: list[set[int]] = []
+
+    def look(item: ExtractionInput) -> list[Any]:
+        seen.append(sessions())
+        return [city("Lyon", quote="Lyon")]
 
     use(monkeypatch, look)
     tell(app)
+    connections.close_all()
+    # Sessions of other threads, which an earlier test may have left, are none of ours.
+    left = sessions()
     drain(app)
-    assert in_account(app, lambda: Fact.objects.get().value) == {"value": "City0"}
+    assert len(seen) == 1
+    assert seen[0] <= left
+    assert in_account(app, lambda: Fact.objects.get().value) == {"value": "Lyon"}
 
 
 def test_an_extractor_that_hangs_is_given_up_on_and_what_it_says_later_is_lost(
