@@ -169,15 +169,19 @@ def naming(
         return cursor.fetchall()
 
 
-def salient(visible: Visibility, *, limit: int) -> list[uuid.UUID]:
-    """Return the current facts that say most without a question: confident, corroborated, recent."""
+def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | None = None) -> list[uuid.UUID]:
+    """Return the current facts that say most without a question: confident, corroborated, recent.
+
+    ``among`` replaces the test of being current by membership in these ids.
+    """
+    current = " AND f.status IN ('active', 'provisional')" if among is None else ""
     return _ids(
         "SELECT f.id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
-        f" WHERE {visible.current('t')} AND f.status IN ('active', 'provisional')"
+        f" WHERE {_condition(visible, 't', 'fact_id', among)}{current}"
         " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0,"
         " extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from)) / 2592000))) DESC, f.id"
         " LIMIT %(limit)s",
-        {**visible.parameters(), "limit": limit},
+        {**visible.parameters(), "limit": limit, "among": among},
     )
 
 
@@ -265,4 +269,10 @@ def _ids(statement: str, parameters: dict[str, Any]) -> list[uuid.UUID]:
 
 
 def _instant(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    """Return the instant; the database knows earlier and later ones than Python does, and those come as its bounds."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)

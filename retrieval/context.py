@@ -181,7 +181,7 @@ def _answer(
     progress.lap("resolve")
     budget = Budget(limit=request.budget, unit=request.budget_unit)
     if not request.query.strip():
-        draft = _standing(visible, profile, budget, progress)
+        draft = _standing(visible, request, profile, budget, progress)
     elif progress.strategies.get("lexical") == "dropped: timeout":
         draft = serving.Draft()
     else:
@@ -214,11 +214,13 @@ def _visibility(principal: Principal, request: ContextRequest, place: Place, mom
     )
 
 
-def _standing(visible: Visibility, profile: ContextProfile, budget: Budget, progress: Progress) -> serving.Draft:
-    """Serve the most salient current facts: nothing was asked."""
-    question = Question()
-    ids = candidates.salient(visible, limit=profile.top)
-    rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=True)}
+def _standing(
+    visible: Visibility, request: ContextRequest, profile: ContextProfile, budget: Budget, progress: Progress
+) -> serving.Draft:
+    """Serve the most salient facts, current ones or those of the time that was asked about: no question was asked."""
+    past = _past(visible, request)
+    ids = candidates.salient(visible, limit=profile.top, among=past)
+    rows = {row.id: row for row in candidates.fetch_facts(ids, Question(), visible, current=past is None)}
     progress.strategies["salience_recency"] = "contributed" if rows else "empty"
     progress.lap("facts")
     ordered = [rows[fact_id] for fact_id in ids if fact_id in rows]
@@ -254,7 +256,7 @@ def _recall(
         for unit in IndexedUnit
     }
     progress.lap("lexemes")
-    past = visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
+    past = _past(visible, request)
     found, near_facts = _search(IndexedUnit.FACT, questions, visible, profile, common, progress, among=past)
     facts = candidates.fetch_facts(found, questions[IndexedUnit.FACT], visible, current=past is None)
     progress.lap("facts_fetch")
@@ -283,6 +285,11 @@ def _recall(
     ]
     progress.lap("pack")
     return draft
+
+
+def _past(visible: Visibility, request: ContextRequest) -> list[uuid.UUID] | None:
+    """Return the facts of the time that was asked about; ``None`` when that is the present."""
+    return visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
 
 
 def _vector_part(vector: Vector | None) -> tuple[str | None, int | None]:

@@ -83,7 +83,8 @@ class Visibility:
         """Return the facts that held at ``at``, as believed now or, with ``known_at``, as believed then.
 
         A believed fact is one that was active, or has ended since. History is read under today's
-        permissions: what is forgotten or withdrawn today, or not for this reader today, stays hidden.
+        permissions: what is forgotten, withdrawn or disputed today, or not for this reader today, stays hidden;
+        what turned out never to have been true is for its own subject.
         """
         believed = _BELIEVED_THEN if known_at else _BELIEVED_NOW
         with connection.cursor() as cursor:
@@ -94,7 +95,8 @@ class Visibility:
                     **self.parameters(),
                     "known_at": known_at,
                     "ended": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED],
-                    "gone": [Status.DISABLED, Status.REDACTED, Status.RETRACTED, Status.DELETED],
+                    "readable": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED, Status.NEEDS_REVALIDATION],
+                    "rejected": Status.REJECTED,
                 },
             )
             return [row[0] for row in cursor.fetchall()]
@@ -110,7 +112,9 @@ _BELIEVED_NOW = f"WHERE f.status = ANY(%(ended)s) AND {_HELD.format(t='f')}"
 _BELIEVED_THEN = (
     "JOIN facts_factrevision r ON r.account_id = f.account_id AND r.fact_id = f.id"
     " AND r.recorded_from <= %(known_at)s AND (r.recorded_to IS NULL OR r.recorded_to > %(known_at)s)"
-    f" WHERE r.status = ANY(%(ended)s) AND NOT f.status = ANY(%(gone)s) AND {_HELD.format(t='r')}"
+    " WHERE r.status = ANY(%(ended)s)"
+    " AND (f.status = ANY(%(readable)s) OR (f.status = %(rejected)s AND f.subject_id = %(reader)s))"
+    f" AND {_HELD.format(t='r')}"
 )
 
 

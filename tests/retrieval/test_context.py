@@ -379,6 +379,50 @@ def test_a_passage_that_a_conflict_withholds_is_blocked(ana: Subject, ask: Ask) 
     assert answer.packet.warnings == ["open_conflict: 2 fact(s) hidden pending conflict resolution"]
 
 
+@pytest.mark.parametrize(
+    ("status", "for_itself", "for_another"),
+    [
+        (Status.ACTIVE, 1, 1),
+        (Status.SUPERSEDED, 1, 1),
+        (Status.EXPIRED, 1, 1),
+        (Status.NEEDS_REVALIDATION, 1, 1),
+        (Status.REJECTED, 1, 0),
+        (Status.DISPUTED, 0, 0),
+        (Status.HELD, 0, 0),
+        (Status.DISABLED, 0, 0),
+        (Status.RETRACTED, 0, 0),
+    ],
+)
+def test_what_was_believed_then_is_read_under_what_is_known_of_it_now(
+    ana: Subject, app: Principal, status: str, for_itself: int, for_another: int
+) -> None:
+    fact = _fact(ana, "Ana drinks tea.", level=Level.SCOPE, sensitivity=Sensitivity.INTERNAL)
+    Fact.objects.filter(pk=fact.pk).update(status=status)
+    SubjectFactory(account=ana.account, key="ben")
+    served = []
+    for key in ("ana", "ben"):
+        request = ContextRequest(scope_path="/support", exact=False, subject_key=key, query="tea", known_at=now())
+        served.append(len(context.assemble(principal=app, request=request).packet.facts))
+    assert served == [for_itself, for_another]
+
+
+def test_a_blank_question_about_the_past_serves_the_past(ana: Subject, ask: Ask) -> None:
+    old = _fact(ana, "Ana liked tea.", valid_from=JANUARY, valid_to=MAY, status=Status.SUPERSEDED)
+    _fact(ana, "Ana likes coffee.", valid_from=MAY)
+    assert statements(ask("", as_of=MARCH)) == ["Ana liked tea."]
+    assert statements(ask("", as_of=JULY)) == ["Ana likes coffee."]
+    assert statements(ask("", known_at=old.recorded_from - timedelta(seconds=1))) == []
+
+
+@pytest.mark.parametrize("end", [datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), None])
+def test_no_stored_instant_breaks_a_read(ana: Subject, ask: Ask, end: datetime | None) -> None:
+    fact = _fact(ana, "Ana likes tea.", valid_from=JANUARY, valid_to=end)
+    if end is None:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE facts_fact SET valid_to = 'infinity' WHERE id = %s", [fact.id])
+    assert statements(ask("tea")) == ["Ana likes tea."]
+
+
 def test_a_blank_question_serves_standing_context(ana: Subject, ask: Ask) -> None:
     _fact(ana, "Ana liked tea.", valid_from=JANUARY)
     _fact(ana, "Ana doubts tea.", valid_from=now(), confidence=0.5)
