@@ -213,16 +213,12 @@ class PassageFactory(factory.django.DjangoModelFactory):
 class FactFactory(factory.django.DjangoModelFactory):
     """A fact with its first revision and its evidence, in any status (``active``), written by the ledger.
 
-    ``claim`` is (predicate, value, qualifiers) or ``None``. For a fact that went through planning and gates use
-    :func:`submit`.
+    ``claim`` is (predicate, value, qualifiers) or ``None``; ``event`` is what it cites, by default its own message.
+    For a fact that went through planning and gates use :func:`submit`.
     """
 
     class Meta:
         model = Fact
-        exclude = ("event",)
-
-    class Params:
-        event = None
 
     account = factory.SelfAttribute("subject.account")
     scope = factory.SubFactory(ScopeFactory, account=factory.SelfAttribute("..account"))
@@ -237,6 +233,7 @@ class FactFactory(factory.django.DjangoModelFactory):
     valid_from = MARCH
     start_assumed = True
     corroboration = 1
+    event = None
 
     @classmethod
     def _create(cls, model_class: type[Fact], *args: Any, **kwargs: Any) -> Fact:

@@ -76,16 +76,18 @@ class Sight:
         return listed.annotate(readable=readable)
 
     def events(self) -> QuerySet[Event]:
-        """Return the events that may be read."""
+        """Return the events that may be read. A passage can be stricter than its event, by the facts that cite it."""
         own = Q(subject_id=self.principal.subject_id) | Q(speaker_id=self.principal.subject_id)
         open_ones = Q(scope_id__in=self.scope_ids, sensitivity__in=[Sensitivity.PUBLIC, Sensitivity.INTERNAL])
         curated = Q(scope_id__in=self.curated_ids)
         if not self.reader.restricted:
-            curated &= ~Q(sensitivity=Sensitivity.RESTRICTED)
+            curated &= ~Q(sensitivity=Sensitivity.RESTRICTED) & ~Q(_cited_by_a_secret())
         passages = Passage.objects.filter(account_id=OuterRef("account_id"), event_id=OuterRef("pk"))
         withheld = Exists(passages.exclude(withheld=Withheld.NOTHING))
         forgotten = Exists(passages.filter(withheld=Withheld.FORGOTTEN))
-        listed = (curated & ~Q(forgotten)) | ((own | open_ones) & ~Q(withheld))
+        stricter = Exists(passages.exclude(visible_to(self.reader)))
+        as_reader = (own | (open_ones & ~Q(stricter))) & ~Q(withheld) & Q(withdrawn_at__isnull=True)
+        listed = (curated & ~Q(forgotten)) | as_reader
         return Event.objects.filter(listed, account_id=self.principal.account_id)
 
     def conflicts(self) -> QuerySet[ConflictSet]:
@@ -100,6 +102,14 @@ class Sight:
     def traces(self) -> QuerySet[Trace]:
         """Return the traces that the person left, and those of the scopes they curate, without their decisions."""
         return selectors.traces(self.principal)
+
+
+def _cited_by_a_secret() -> Exists:
+    """Tell whether a restricted fact, about which nobody has to decide, cites the event."""
+    secrets = Fact.objects.filter(
+        account_id=OuterRef("account_id"), evidence__event_id=OuterRef("pk"), sensitivity=Sensitivity.RESTRICTED
+    )
+    return Exists(secrets.filter(~Q(_awaits_decision())))
 
 
 def _awaits_decision() -> Exists:
