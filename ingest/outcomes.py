@@ -13,9 +13,10 @@ from facts.audience import may_see
 from facts.clock import now
 from facts.errors import NotFound
 from facts.ids import new_id
-from facts.models import Event, Job
+from facts.models import Event, Job, Passage
+from facts.models.evidence import Withheld
 from facts.models.records import JobStatus
-from facts.vocabulary import Level, SubjectKind
+from facts.vocabulary import SENSITIVITY_RANK, Level, Sensitivity, SubjectKind
 from governance.access import Principal, Right, Role, has_role, require_right, resolve_reader, role_at, within_limit
 from ingest import reasons
 from ingest.extraction import ExtractorIdentity
@@ -112,6 +113,8 @@ def retry(account_id: uuid.UUID, event_id: uuid.UUID, *, actor: Actor) -> EventO
 def find(principal: Principal, event_id: uuid.UUID) -> tuple[Event, EventOutcome | None, Sequence[CandidateOutcome]]:
     """Return an event that the caller may know of, its latest outcome and that one's candidates.
 
+    The candidates of a message that was withdrawn, or of which anything is withheld, come without their words.
+
     Raises ``Refused`` (``missing_right``) and ``NotFound`` (``event_not_found``).
     """
     require_right(principal, Right.READ)
@@ -120,13 +123,18 @@ def find(principal: Principal, event_id: uuid.UUID) -> tuple[Event, EventOutcome
         .filter(account_id=principal.account_id, pk=event_id)
         .first()
     )
-    if event is None or not _may_know(principal, event):
+    passages = list(Passage.objects.filter(account_id=principal.account_id, event_id=event_id))
+    if event is None or not _may_know(principal, event, sensitivity=_strictest(event, passages)):
         raise NotFound("There is no such event.", code="event_not_found")
     outcome = EventOutcome.objects.filter(account_id=event.account_id, event=event).select_related("job").first()
     if outcome is None:
         return event, None, []
-    candidates = CandidateOutcome.objects.filter(account_id=event.account_id, outcome=outcome)
-    return event, outcome, list(candidates.select_related("fact").order_by("ordinal"))
+    found = CandidateOutcome.objects.filter(account_id=event.account_id, outcome=outcome)
+    candidates = list(found.select_related("fact").order_by("ordinal"))
+    if event.withdrawn_at is not None or any(passage.withheld != Withheld.NOTHING for passage in passages):
+        for candidate in candidates:
+            candidate.statement = candidate.quote = ""
+    return event, outcome, candidates
 
 
 def find_job(principal: Principal, job_id: uuid.UUID) -> Job | None:
@@ -140,15 +148,22 @@ def find_job(principal: Principal, job_id: uuid.UUID) -> Job | None:
     return found.job
 
 
-def _may_know(principal: Principal, event: Event) -> bool:
-    """Curators, whoever said it, and whoever the audience rule lets see the event itself."""
+def _strictest(event: Event, passages: Sequence[Passage]) -> str:
+    """Return the sensitivity of an event with its passages, which the facts that cite them can make stricter."""
+    return max([event.sensitivity, *(passage.sensitivity for passage in passages)], key=SENSITIVITY_RANK.__getitem__)
+
+
+def _may_know(principal: Principal, event: Event, *, sensitivity: str) -> bool:
+    """Whoever said it, curators unless it is restricted, and whoever the audience rule lets see all of the event."""
     path = event.scope.path
     if not within_limit(principal, path):
         return False
     if principal.is_person:
         if role_at(principal, path) is None:
             return False
-        if has_role(principal, path, Role.CURATOR) or principal.subject_id == event.speaker_id:
+        if principal.subject_id == event.speaker_id:
+            return True
+        if has_role(principal, path, Role.CURATOR) and sensitivity != Sensitivity.RESTRICTED:
             return True
     reader = resolve_reader(principal, subject=event.subject)
     return may_see(
@@ -156,7 +171,7 @@ def _may_know(principal: Principal, event: Event) -> bool:
         own=reader.subject_id == event.subject_id,
         restricted_granted=reader.restricted,
         level=Level.PEER,
-        sensitivity=event.sensitivity,
+        sensitivity=sensitivity,
         about_scope=event.subject.kind == SubjectKind.SCOPE,
         provisional=False,
     )
