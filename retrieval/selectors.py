@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from facts.audience import Posture, Reader, visible_to
 from facts.errors import NotFound
@@ -14,7 +14,7 @@ from facts.freshness import freshness, last_confirmed
 from facts.models import Event, Fact, FactRevision, IndexedUnit, Passage, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import EvidenceLevel, Sensitivity, Status, SubjectKind
-from governance.access import Principal, all_readable_scopes, curator_paths, has_role
+from governance.access import Principal, all_readable_scopes, curator_paths, has_role, resolve_reader
 from governance.models import Role
 from retrieval import candidates
 from retrieval.models import Trace
@@ -89,10 +89,19 @@ def facts(
 def events(
     principal: Principal, reader: Reader, *, scopes: Sequence[Scope], subject: Subject | None = None
 ) -> QuerySet[Event]:
-    """Return what was said, newest first, as far as the reader may see it and nothing withholds it."""
+    """Return what was said, newest first, as far as the reader may see all of it and nothing withholds any of it.
+
+    A passage can be stricter than its event, by the facts that cite it.
+    """
+    passages = Passage.objects.filter(account_id=principal.account_id, event_id=OuterRef("pk"))
+    kept_back = passages.exclude(visible_to(reader), withheld=Withheld.NOTHING)
     found = Event.objects.filter(
-        _said_to(reader), account_id=principal.account_id, scope__in=scopes, withdrawn_at__isnull=True
-    ).exclude(passages__in=Passage.objects.filter(account_id=principal.account_id).exclude(withheld=Withheld.NOTHING))
+        _said_to(reader),
+        ~Exists(kept_back),
+        account_id=principal.account_id,
+        scope__in=scopes,
+        withdrawn_at__isnull=True,
+    )
     if subject is not None:
         found = found.filter(subject=subject)
     return found.select_related("scope", "subject", "speaker").order_by("-id")
@@ -117,22 +126,27 @@ def readable_below(principal: Principal, path: str) -> list[Scope]:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A packet made again from a trace. ``gone`` counts what it served and what no longer may be shown."""
+    """A packet made again from a trace. ``gone`` counts what it served and what may not be shown to the caller now."""
 
     packet: Packet
     gone: int
 
 
-def packet_of(trace: Trace) -> Rendered:
-    """Return the packet of a trace, from the revisions that it served.
+def packet_of(principal: Principal, trace: Trace) -> Rendered:
+    """Return the packet of a trace that the caller may inspect, from the revisions that it served.
 
-    What was forgotten, withdrawn or deleted since is left out: a trace holds no content of its own.
+    Its maker is shown it as its reader, a curator as themselves, both under today's rules: what was forgotten,
+    withdrawn, made stricter, disputed or deleted since is left out. A trace holds no content of its own.
     """
+    reader = _rereader(principal, trace)
+    scopes = all_readable_scopes(principal)
     included = [decision for decision in unpack(trace.decisions) if decision["action"] == Action.INCLUDED]
     revisions = {uuid.UUID(decision["id"]): decision for decision in included if decision["unit"] == IndexedUnit.FACT}
     passages = {uuid.UUID(decision["id"]): decision for decision in included if decision["unit"] == IndexedUnit.PASSAGE}
-    served_facts = _served_facts(trace, revisions)
-    served_passages = _served_passages(trace, passages)
+    readable_facts = facts(principal, reader, scopes=scopes).filter(withheld=Withheld.NOTHING)
+    readable_passages = Passage.objects.filter(visible_to(reader), scope__in=scopes, withheld=Withheld.NOTHING)
+    served_facts = _served_facts(trace, revisions, readable_facts)
+    served_passages = _served_passages(trace, passages, readable_passages)
     packet = Packet(
         facts=served_facts,
         passages=served_passages,
@@ -143,12 +157,20 @@ def packet_of(trace: Trace) -> Rendered:
     return Rendered(packet=packet, gone=len(included) - len(served_facts) - len(served_passages))
 
 
-def _served_facts(trace: Trace, decisions: dict[uuid.UUID, dict]) -> list[ServedFact]:
-    rows = FactRevision.objects.filter(account_id=trace.account_id, fact__in=list(decisions)).select_related(
-        "fact", "fact__subject", "fact__scope"
-    )
+def _rereader(principal: Principal, trace: Trace) -> Reader:
+    """Return as whom the caller reads a trace again; restricted facts as far as they are granted today."""
+    today = resolve_reader(principal)
+    if trace.credential_id != principal.pk or trace.reader_id == today.subject_id:
+        return today
+    return Reader(posture=Posture(trace.reader_posture), subject_id=trace.reader_id)
+
+
+def _served_facts(trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact]) -> list[ServedFact]:
+    rows = FactRevision.objects.filter(
+        account_id=trace.account_id, fact__in=readable.filter(pk__in=list(decisions)).order_by().values("pk")
+    ).select_related("fact", "fact__subject", "fact__scope")
     then = {row.fact_id: row for row in rows if row.version == decisions[row.fact_id]["revision"]}
-    shown = [fact_id for fact_id in decisions if fact_id in then and then[fact_id].fact.status not in GONE]
+    shown = [fact_id for fact_id in decisions if fact_id in then]
     sources = candidates.sources(trace.account_id, shown) if shown else {}
     return [
         _served_fact(then[fact_id], trace, decisions[fact_id]["fusion_score"], sources.get(fact_id, ()))
@@ -194,12 +216,12 @@ def _served_fact(
     )
 
 
-def _served_passages(trace: Trace, decisions: dict[uuid.UUID, dict]) -> list[ServedPassage]:
-    rows = (
-        Passage.objects.filter(account_id=trace.account_id, pk__in=list(decisions), event__withdrawn_at__isnull=True)
-        .exclude(withheld=Withheld.FORGOTTEN)
-        .select_related("event")
-    )
+def _served_passages(
+    trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Passage]
+) -> list[ServedPassage]:
+    rows = readable.filter(
+        account_id=trace.account_id, pk__in=list(decisions), event__withdrawn_at__isnull=True
+    ).select_related("event")
     return [
         ServedPassage(
             id=row.id,

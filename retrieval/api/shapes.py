@@ -192,7 +192,7 @@ class InspectionShape(TraceShape):
 
     trace_id = serializers.UUIDField()
     packet = PacketShape()
-    no_longer_shown = serializers.IntegerField(help_text="Served then; forgotten or withdrawn since.")
+    no_longer_shown = serializers.IntegerField(help_text="Served then; forgotten since, or not for the caller now.")
     decisions = DecisionShape(many=True)
     budget = BudgetShape()
     question_time = serializers.DateTimeField()

@@ -59,7 +59,7 @@ class InspectView(APIView):
         operation_id="inspect_retrieve",
         summary="Inspect a trace",
         description="For whoever made the call and for curators of its scope. The packet is rendered again from the "
-        "revisions that were served, without what was forgotten since.",
+        "revisions that were served, without what was forgotten since or may not be shown to the caller now.",
         tags=["context"],
         responses=shapes.InspectionShape,
     )
@@ -69,7 +69,7 @@ class InspectView(APIView):
         require_right(principal, Right.READ)
         with account_transaction(principal.account_id):
             trace = selectors.get_trace(principal, trace_id)
-            return Response(presenting.inspection(trace, selectors.packet_of(trace)))
+            return Response(presenting.inspection(trace, selectors.packet_of(principal, trace)))
 
 
 class TracesView(APIView):
