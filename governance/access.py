@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from facts.actors import Actor, ActorKind
@@ -53,7 +54,8 @@ class Principal:
     """An authenticated caller.
 
     ``subject_id`` is the caller's own peer, if it has one; ``membership_id`` the person, or for a key the person in
-    whose name its delegations act; ``scope_limit`` the path below which a key is confined.
+    whose name its delegations act; ``scope_limit`` the path below which a key is confined; ``expires_at`` when a
+    key ends.
     """
 
     account_id: uuid.UUID
@@ -66,6 +68,7 @@ class Principal:
     rights: frozenset[str] = frozenset()
     delegated: frozenset[str] = frozenset()
     scope_limit: str | None = None
+    expires_at: datetime | None = None
     requests_per_minute: int | None = None
     grants: tuple[tuple[str, str, str, bool, bool], ...] = field(default=())
 
@@ -216,7 +219,9 @@ def resolve_reader(principal: Principal, *, peer_key: str = "", subject: Subject
     if Right.READ_AS_SUBJECT in principal.rights and subject is not None and subject.kind in PEER_KINDS:
         return Reader(posture=Posture.PEER, subject_id=subject.id)
     if principal.subject_id is not None:
-        return Reader(posture=Posture.PEER, subject_id=principal.subject_id, restricted=_restricted_granted(principal))
+        # A key's grants are its maker's, and say nothing about what its peer may read.
+        restricted = principal.is_person and _restricted_granted(principal)
+        return Reader(posture=Posture.PEER, subject_id=principal.subject_id, restricted=restricted)
     return Reader(posture=Posture.PUBLIC_ONLY)
 
 

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -28,6 +29,8 @@ CACHE_SECONDS = 5.0
 #: ``last_used_at`` is written at most this often per key.
 LAST_USED_EVERY = timedelta(minutes=5)
 _CACHE_LIMIT = 10_000
+
+_Bound = TypeVar("_Bound", int, datetime)
 
 _cache: dict[str, tuple[float, Principal]] = {}
 
@@ -161,21 +164,24 @@ def _load(key_digest: str) -> Principal | None:
         if account_id is None:
             return None
         with account_transaction(account_id):
-            key = ApiKey.objects.select_related("scope_limit", "maker").get(digest=key_digest)
+            key = ApiKey.objects.select_related("scope_limit", "maker__user").get(digest=key_digest)
             if key.last_used_at is None or at - key.last_used_at > LAST_USED_EVERY:
                 ApiKey.objects.filter(account_id=account_id, pk=key.pk).update(last_used_at=at)
-            maker_subject_id = key.maker.subject_id if key.maker else None
+            # Nobody stands behind the delegations of a key whose maker may not sign in any more.
+            maker = key.maker if key.maker and key.maker.user.is_active else None
+            maker_subject_id = maker.subject_id if maker else None
             return Principal(
                 account_id=account_id,
                 name=key.label,
                 is_person=False,
-                membership_id=key.maker_id,
+                membership_id=maker.id if maker else None,
                 subject_id=key.peer_id,
                 maker_subject_id=maker_subject_id,
                 key_id=key.id,
                 rights=frozenset(key.rights),
-                delegated=frozenset(key.delegated),
+                delegated=frozenset(key.delegated) if maker else frozenset(),
                 scope_limit=key.scope_limit.path if key.scope_limit else None,
+                expires_at=key.expires_at,
                 requests_per_minute=key.requests_per_minute,
                 grants=grants_of(account_id, maker_subject_id) if maker_subject_id else (),
             )
@@ -190,10 +196,23 @@ def keys_within(principal: Principal) -> QuerySet[ApiKey]:
     return keys.filter(Q(scope_limit__path=limit) | Q(scope_limit__path__startswith=limit + "/"))
 
 
-def check_may_hand_out(principal: Principal, rights: Iterable[str], delegated: Iterable[str]) -> None:
-    """Raise ``Refused`` (``forbidden_right``) when a key would give away more than its maker has."""
+def check_may_hand_out(
+    principal: Principal, rights: Iterable[str], delegated: Iterable[str], *, peer: Subject | None = None
+) -> None:
+    """Raise ``Refused`` (``forbidden_right``) when a key would give away more than it has.
+
+    To read as a peer other than its own is more, unless it may read for others.
+    """
     if principal.is_person:
         return
     too_much = (set(rights) - principal.rights) | (set(delegated) - principal.delegated)
     if too_much:
         raise Refused("A key cannot hand out more than it has.", code="forbidden_right", field="rights")
+    foreign = peer is not None and peer.id != principal.subject_id
+    if foreign and Right.READ_FOR_OTHERS not in principal.rights:
+        raise Refused("A key cannot let another read for others.", code="forbidden_right", field="peer_key")
+
+
+def capped(asked: _Bound | None, own: _Bound | None) -> _Bound | None:
+    """Return what is asked for, at most what the caller has itself; ``None`` is unbounded."""
+    return min((bound for bound in (asked, own) if bound is not None), default=None)

@@ -125,7 +125,8 @@ class KeysView(APIView):
     @extend_schema(
         operation_id="keys_create",
         summary="Make a key",
-        description="The answer holds the key's text; it cannot be had again.",
+        description="The answer holds the key's text; it cannot be had again. A key made by a key has no more "
+        "than that: no other rights, no other peer unless it may read for others, no later end and no higher rate.",
         tags=[TAG],
         request=KeyAsked,
         responses={201: KeyMade},
@@ -168,7 +169,8 @@ def _make(principal: Principal, values: dict[str, Any]) -> Answer:
     actor = _require_authority(principal, path)
     rights = values.get("rights") or [*APP_RIGHTS]
     delegated = values.get("delegated") or []
-    keys.check_may_hand_out(principal, rights, delegated)
+    peer = _peer(principal, values.get("peer_key"))
+    keys.check_may_hand_out(principal, rights, delegated, peer=peer)
     if values.get("expires_at") and values["expires_at"] <= now():
         raise DomainError("A date in the future is needed.", code="invalid_date", field="expires_at")
     key, raw = keys.create_key(
@@ -178,10 +180,10 @@ def _make(principal: Principal, values: dict[str, Any]) -> Answer:
         delegated=delegated,
         actor=actor,
         maker=Membership.objects.get(account_id=principal.account_id, pk=principal.membership_id),
-        peer=_peer(principal, values.get("peer_key")),
+        peer=peer,
         scope_limit=None if path == ROOT else ensure_scope(principal.account_id, path),
-        expires_at=values.get("expires_at"),
-        requests_per_minute=values.get("requests_per_minute"),
+        expires_at=keys.capped(values.get("expires_at"), principal.expires_at),
+        requests_per_minute=keys.capped(values.get("requests_per_minute"), principal.requests_per_minute),
     )
     return 201, {**_shown(key, _org(principal)), "key": raw}
 

@@ -176,6 +176,15 @@ def test_a_credential_with_a_peer_of_its_own(account):
     assert (reader.posture, reader.subject_id, reader.restricted) == (Posture.PEER, who.subject_id, False)
 
 
+def test_a_grant_of_a_maker_is_none_of_the_keys_peer(account):
+    curator = maker_of(person_in(account, restricted=True))
+    for peer in (SubjectFactory(account=account), curator.subject):
+        for delegated in ([], list(Delegation)):
+            key = key_principal(account, rights=["read"], delegated=delegated, maker=curator, peer=peer)
+            reader = resolve_reader(key)
+            assert (reader.subject_id, reader.restricted) == (peer.id, False)
+
+
 def test_restricted_is_granted_at_the_root_and_can_be_denied(account):
     assert resolve_reader(person_in(account, restricted=True)).restricted
     assert not resolve_reader(person_in(account, path="/support", restricted=True)).restricted

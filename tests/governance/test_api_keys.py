@@ -142,6 +142,33 @@ def test_a_key_hands_out_no_more_than_it_has(account, administrator):
     assert caller.post("/v1/keys", {"rights": ["read"], "delegated": ["keys"]}).status_code == 201
 
 
+def test_a_key_hands_out_no_other_peer_than_its_own(account, administrator):
+    ada, _ = (SubjectFactory(account=account, key=key) for key in ("ada", "bob"))
+    caller = with_keys(account, administrator, peer=ada)
+    assert caller.post("/v1/keys", {"peer_key": "ada"}).json()["peer_key"] == "ada"
+    assert problem(caller.post("/v1/keys", {"peer_key": "bob"})) == (403, "forbidden_right", "peer_key")
+    trusted = with_keys(account, administrator, rights=[Right.READ, Right.READ_FOR_OTHERS])
+    assert trusted.post("/v1/keys", {"rights": ["read"], "peer_key": "bob"}).json()["peer_key"] == "bob"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expires_at", "rate"),
+    [
+        ({}, datetime(2100, 1, 1, tzinfo=UTC), 60),
+        ({"expires_at": "2100-01-02", "requests_per_minute": 61}, datetime(2100, 1, 1, tzinfo=UTC), 60),
+        (
+            {"expires_at": "2099-01-01T00:00:00Z", "requests_per_minute": 59},
+            datetime(2099, 1, 1, tzinfo=UTC),
+            59,
+        ),
+    ],
+)
+def test_a_key_hands_out_neither_more_time_nor_a_higher_rate(account, administrator, asked, expires_at, rate):
+    caller = with_keys(account, administrator, expires_at=datetime(2100, 1, 1, tzinfo=UTC), requests_per_minute=60)
+    made = ApiKey.objects.get(pk=caller.post("/v1/keys", asked).json()["id"])
+    assert (made.expires_at, made.requests_per_minute) == (expires_at, rate)
+
+
 def test_a_confined_key_manages_its_own_subtree(account, administrator):
     shop, sales = (ScopeFactory(account=account, path=path) for path in ("/shop", "/sales"))
     caller = with_keys(account, administrator, scope_limit=shop)

@@ -11,7 +11,7 @@ from facts.clock import now
 from facts.errors import DomainError, NotFound, Refused
 from facts.models import AuditEntry
 from governance import keys
-from governance.access import APP_RIGHTS, Right
+from governance.access import APP_RIGHTS, Delegation, Right
 from governance.models import ApiKey
 from tests.factories import (
     AccountFactory,
@@ -136,6 +136,43 @@ def test_a_key_hands_out_no_more_than_it_has(account):
         with pytest.raises(Refused) as refused:
             keys.check_may_hand_out(key, rights, delegated)
         assert refused.value.code == "forbidden_right"
+
+
+@pytest.mark.parametrize("rights", [APP_RIGHTS, [Right.READ, Right.READ_FOR_OTHERS]])
+def test_a_key_hands_out_its_own_peer_only(account, rights):
+    mine, another = SubjectFactory(account=account), SubjectFactory(account=account)
+    curator = person_in(account)
+    for own in (mine, None):
+        key = key_principal(account, rights=rights, delegated=["keys"], maker=maker_of(curator), peer=own)
+        keys.check_may_hand_out(key, rights, [])
+        for peer in (mine, another):
+            if peer == own or Right.READ_FOR_OTHERS in rights:
+                keys.check_may_hand_out(key, rights, [], peer=peer)
+                continue
+            with pytest.raises(Refused) as refused:
+                keys.check_may_hand_out(key, rights, [], peer=peer)
+            assert (refused.value.code, refused.value.field) == ("forbidden_right", "peer_key")
+    keys.check_may_hand_out(curator, rights, [], peer=another)
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "given"), [(None, None, None), (5, None, 5), (None, 9, 9), (5, 9, 5), (9, 9, 9), (12, 9, 9)]
+)
+def test_what_is_handed_out_is_capped(asked, own, given):
+    assert keys.capped(asked, own) == given
+
+
+def test_nobody_stands_behind_the_key_of_somebody_who_left(account):
+    maker, bob = maker_of(person_in(account)), SubjectFactory(account=account)
+    _, raw = api_key(account, delegated=list(Delegation), maker=maker, peer=bob)
+    for active in (False, True):
+        maker.user.is_active = active
+        maker.user.save()
+        who = authenticate(raw)
+        assert (who.rights, who.subject_id) == (frozenset(APP_RIGHTS), bob.id)
+        assert who.delegated == (frozenset(Delegation) if active else frozenset())
+        assert (who.membership_id, who.maker_subject_id) == ((maker.id, maker.subject_id) if active else (None, None))
+        assert bool(who.grants) == active
 
 
 def test_use_is_noted_now_and_then(account):
