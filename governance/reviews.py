@@ -17,7 +17,7 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import Status
 from governance.access import Delegation, Principal, require_authority
 from governance.gates import GateOutcome
-from governance.models import Gate, Review, ReviewKind, ReviewStatus
+from governance.models import ApiKey, Gate, Review, ReviewKind, ReviewStatus
 from governance.placement import place_waiting, record_gates
 from governance.provenance import put_in_by
 
@@ -109,8 +109,7 @@ def _open(principal: Principal, review_id: uuid.UUID) -> tuple[Review, Fact, Act
         account_id=principal.account_id, pk=review.fact_id
     )
     actor = require_authority(principal, Delegation.RESOLVE, path=fact.scope.path)
-    own_request = review.requested_by.get("membership_id") == str(actor.membership_id)
-    if own_request or put_in_by(principal.account_id, [fact.id], actor):
+    if _asked_by(review, actor) or put_in_by(principal.account_id, [fact.id], actor):
         raise Refused("Nobody decides about what they put in themselves.", code="own_request")
     lock_subject(fact.scope_id, fact.subject_id)
     review = asked.select_for_update().get()
@@ -120,6 +119,15 @@ def _open(principal: Principal, review_id: uuid.UUID) -> tuple[Review, Fact, Act
     if not _is_what_was_reviewed(fact, review):
         raise Conflicting("What you reviewed has changed.", code="stale_version", field="version")
     return review, fact, actor
+
+
+def _asked_by(review: Review, actor: Actor) -> bool:
+    """Tell whether this person asked for the review, by themselves or through a key that they made."""
+    asked = review.requested_by
+    if asked.get("membership_id") == str(actor.membership_id):
+        return True
+    keys = ApiKey.objects.filter(account_id=review.account_id, maker_id=actor.membership_id)
+    return "key_id" in asked and keys.filter(pk=asked["key_id"]).exists()
 
 
 def _is_what_was_reviewed(fact: Fact, review: Review) -> bool:

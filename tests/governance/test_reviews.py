@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facts import lifecycle
-from facts.actors import pipeline
+from facts.actors import Actor, pipeline
 from facts.audience import Posture, Reader
 from facts.clock import now
 from facts.errors import Conflicting, NotFound, Refused
@@ -181,16 +181,33 @@ def test_nobody_decides_about_their_own(account, ada, curator):
 # Contests
 
 
-def contest(fact: Fact) -> Review:
-    """Let the fact's subject say that it is wrong."""
+def contest(fact: Fact, *, actor: Actor | None = None) -> Review:
+    """Let the fact's subject say that it is wrong, through whoever acts."""
     feedback.rate(
         account_id=fact.account_id,
         reader=Reader(Posture.PEER, fact.subject_id),
-        actor=pipeline(),
+        actor=actor or pipeline(),
         rating="incorrect",
         fact_id=fact.id,
     )
     return Review.objects.get(fact=fact, kind="contest")
+
+
+def test_nobody_decides_about_a_contest_that_they_raised_through_a_key(account, ada, curator):
+    maker = maker_of(curator)
+    raising = key_principal(account, maker=maker)
+    deciding = {"delegated": [Delegation.RESOLVE]}
+    mine = [curator, *(key_principal(account, maker=maker, **deciding) for _ in range(2))]
+    other = person_in(account)
+    others = [other, key_principal(account, maker=maker_of(other), **deciding)]
+    for asker in (raising, mine[1]):
+        for decide, person in zip((reviews.approve, reviews.reject), others, strict=True):
+            review = contest(FactFactory(subject=ada), actor=asker.actor)
+            for own in mine:
+                with pytest.raises(Refused) as refused:
+                    decide(own, review.id)
+                assert (refused.value.code, refused.value.status) == ("own_request", 403)
+            assert decide(person, review.id).status in {"approved", "rejected"}
 
 
 def test_a_refused_contest_restores_what_was(ada, curator):
