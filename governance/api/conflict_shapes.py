@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import MAXYEAR, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from facts.canonical import has_control_characters
 from facts.errors import DomainError
 from facts.models import ConflictSet
 from facts.vocabulary import ConflictKind, ConflictStatus
@@ -70,12 +72,32 @@ class QualifiersField(serializers.Field):
         parsed = _by_fact(data)
         if not all(isinstance(value, dict) for value in parsed.values()):
             raise serializers.ValidationError("Each fact needs an object.", code="invalid")
+        if not _is_plain(parsed):
+            raise serializers.ValidationError("Conditions are printable text and finite numbers.", code="invalid")
         return parsed
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether every text and number in a JSON value, names included, is one that can be stored and shown."""
+    match value:
+        case str():
+            return not has_control_characters(value)
+        case float():
+            return math.isfinite(value)
+        case dict():
+            return all(_is_plain(part) for pair in value.items() for part in pair)
+        case list():
+            return all(_is_plain(part) for part in value)
+        case _:
+            return True
 
 
 @extend_schema_field(OpenApiTypes.OBJECT)
 class IntervalsField(serializers.Field):
-    """For each fact id an object with `valid_from` and `valid_to`, half-open; null or absent is open."""
+    """For each fact id an object with `valid_from` and `valid_to`, half-open; null or absent is open.
+
+    An end in the last year that there is also means open: so some write it who have no null.
+    """
 
     def to_internal_value(self, data: Any) -> dict[uuid.UUID, tuple[datetime | None, datetime | None]]:
         """Return (start, end) by parsed ids."""
@@ -86,10 +108,9 @@ class IntervalsField(serializers.Field):
             raise serializers.ValidationError("An interval has `valid_from` and `valid_to`.", code="invalid")
         moment = InstantField()
         start, end = value.get("valid_from"), value.get("valid_to")
-        return (
-            None if start is None else moment.to_internal_value(start),
-            None if end is None else moment.to_internal_value(end),
-        )
+        begins = None if start is None else moment.to_internal_value(start)
+        ends = None if end is None else moment.to_internal_value(end)
+        return begins, None if ends is not None and ends.year == MAXYEAR else ends
 
 
 def _by_fact(data: Any) -> dict[uuid.UUID, Any]:

@@ -2,6 +2,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from rest_framework.serializers import ValidationError
 
 from facts import conflict_sets
 from facts.actors import pipeline
@@ -9,6 +10,7 @@ from facts.clock import now
 from facts.models import ConflictDecision, ConflictSet, Fact
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind
 from governance.access import APP_RIGHTS, Delegation, Right
+from governance.api.conflict_shapes import IntervalsField, QualifiersField
 from governance.models import Role
 from tests.api import caller_with_key, problem, signed_in
 from tests.factories import (
@@ -326,6 +328,42 @@ def test_both_under_their_conditions(curator, conflict, sides):
     answer = curator.post(f"/v1/conflicts/{conflict.id}/resolve", body).json()
     assert [each["status"] for each in answer["facts"]] == ["active", "active"]
     assert Fact.objects.get(pk=second.pk).qualifiers == {"season": "winter"}
+
+
+@pytest.mark.parametrize("text", ["\x00", "a\x07b", "a\nb", "\x7f", "\ud800"])
+@pytest.mark.parametrize("place", [lambda t: {"season": t}, lambda t: {t: 1}, lambda t: {"a": [{"b": t}]}])
+def test_conditions_are_printable(text, place):
+    with pytest.raises(ValidationError):
+        QualifiersField().run_validation({str(unknown_id()): place(text)})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("place", [lambda n: {"share": n}, lambda n: {"a": [{"b": n}]}])
+def test_conditions_are_finite(number, place):
+    with pytest.raises(ValidationError):
+        QualifiersField().run_validation({str(unknown_id()): place(number)})
+
+
+def test_other_conditions_are_kept_as_they_are():
+    fact_id, conditions = unknown_id(), {"season": "été \u200d 夏", "n": [1, 0.5, True, None], "x": {"y": ""}}
+    assert QualifiersField().run_validation({str(fact_id): conditions}) == {fact_id: conditions}
+
+
+def test_a_condition_that_cannot_be_stored_is_refused(curator, conflict, sides):
+    first, second = sides
+    body = {"verb": "keep_by_qualifier", "qualifiers": {str(first.id): {"a": "\x00"}, str(second.id): {"a": "b"}}}
+    response = curator.post(f"/v1/conflicts/{conflict.id}/resolve", body)
+    assert problem(response) == (422, "invalid_payload", "qualifiers")
+    assert ConflictSet.objects.get().status == "open"
+
+
+@pytest.mark.parametrize("end", [None, "9999-12-31", "9999-01-01T00:00:00Z", "9999-12-31T23:59:59+14:00"])
+def test_an_end_in_the_last_year_is_open(end):
+    fact_id = unknown_id()
+    value = {str(fact_id): {"valid_from": "2025-01-10T09:00:00Z", "valid_to": end}}
+    assert IntervalsField().run_validation(value) == {fact_id: (JANUARY, None)}
+    value[str(fact_id)]["valid_to"] = "9998-12-31T23:59:59Z"
+    assert IntervalsField().run_validation(value)[fact_id][1].year == 9998
 
 
 def test_both_as_occurrences(curator, conflict, sides):
