@@ -92,10 +92,14 @@ class OpenSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuppressionRule:
-    """What must not come back. ``evidence_until`` set: only for evidence dated up to then."""
+    """What must not come back, and the fact that it came from, if that is known.
+
+    ``evidence_until`` set: only for evidence dated up to then.
+    """
 
     id: uuid.UUID
     cause: str
+    fact_id: uuid.UUID | None = None
     identity_key: str = ""
     value_key: str = ""
     statement_hash: str = ""
@@ -149,7 +153,8 @@ class Verb(StrEnum):
 class Plan:
     """The planner's answer.
 
-    ``targets``   the facts concerned: the one repeated, those superseded, or the other sides of the conflict.
+    ``targets``   the facts concerned: the one repeated, those superseded, the other sides of the conflict, or those
+                  whose suppression drops the candidate.
     ``set_id``    the open set to join.
     ``kind``      the kind of conflict to open, or what the joined one becomes; ``withheld`` the facts it hides (the
                   candidate: ``hides_candidate``).
@@ -237,9 +242,11 @@ def plan(
     ``near`` are facts within the embedder's distance, nearest first; ``separated_from`` those that a person said do not
     contradict the fact being planned again. Times are aware. The order of ``facts`` and ``open_sets`` does not matter.
     """
-    suppressed = _suppression(proposal, suppressions)
-    if suppressed is not None:
-        return Plan(verb=Verb.DROP, reason=f"suppressed_{suppressed.cause}")
+    suppressing = _suppressing(proposal, suppressions)
+    if suppressing:
+        cause = suppressing[0].cause
+        origins = {rule.fact_id for rule in suppressing if rule.cause == cause and rule.fact_id is not None}
+        return Plan(verb=Verb.DROP, reason=f"suppressed_{cause}", targets=tuple(sorted(origins)))
 
     others = sorted(
         (known for known in facts if known.id != proposal.fact_id and known.id not in separated_from),
@@ -324,8 +331,10 @@ def _already_evidence(proposal: Proposal, same: Sequence[Known], others: Sequenc
     return None
 
 
-def _suppression(proposal: Proposal, rules: Sequence[SuppressionRule]) -> SuppressionRule | None:
-    for rule in sorted(rules, key=lambda rule: rule.id):
+def _suppressing(proposal: Proposal, rules: Sequence[SuppressionRule]) -> list[SuppressionRule]:
+    """Return the rules that keep the candidate out, those that block for good first."""
+    met = []
+    for rule in sorted(rules, key=lambda rule: (rule.evidence_until is not None, rule.id)):
         if rule.evidence_until is not None and proposal.said_at > rule.evidence_until:
             continue
         by_claim = bool(rule.identity_key) and (
@@ -333,8 +342,8 @@ def _suppression(proposal: Proposal, rules: Sequence[SuppressionRule]) -> Suppre
         )
         by_text = bool(rule.statement_hash) and rule.statement_hash == proposal.claim.statement_hash
         if by_claim or by_text:
-            return rule
-    return None
+            met.append(rule)
+    return met
 
 
 def _repetition(proposal: Proposal, same: Sequence[Known]) -> Plan | None:

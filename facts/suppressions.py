@@ -57,6 +57,7 @@ def in_force(account_id: uuid.UUID, subject_id: uuid.UUID, claim: Claim) -> list
         SuppressionRule(
             id=row.id,
             cause=row.cause,
+            fact_id=row.fact_id,
             identity_key=row.identity_key,
             value_key=row.value_key,
             statement_hash=row.statement_hash,

@@ -7,7 +7,7 @@ whose conflict dissolved is planned anew. What waits hides and retires nothing; 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -34,6 +34,7 @@ from facts.models import (
     Relation,
     Subject,
 )
+from facts.models.conflicts import SuppressionCause
 from facts.planning_data import believed, near_facts, separations
 from facts.suppressions import in_force
 from facts.vocabulary import (
@@ -50,6 +51,8 @@ from governance.models import Gate, GateDecision, Review, ReviewKind, ReviewStat
 
 #: Below this an extractor is guessing (calibration of the Mako seed: "below 0.5: not stored").
 MINIMUM_CONFIDENCE = 0.5
+#: Why a candidate is dropped whose words must not be served either.
+_FORGOTTEN = frozenset(f"suppressed_{cause}" for cause in (SuppressionCause.FORGOTTEN, SuppressionCause.ERASED))
 
 
 class Result(StrEnum):
@@ -107,6 +110,8 @@ def submit(submission: Submission, *, actor: Actor) -> Placement:
     decided = _plan(fact, proposal, vector=submission.vector)
     match decided.verb:
         case Verb.DROP:
+            said = Evidence(event=event, passage=submission.passage, quote=candidate.quote, human=event.human)
+            _hide_with_forgotten(event.account_id, decided, [said])
             return Placement(result=Result.REJECTED, reason=decided.reason)
         case Verb.NOTHING:
             known = Fact.objects.get(account_id=event.account_id, pk=decided.targets[0])
@@ -317,6 +322,28 @@ def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placemen
     return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=fact.id, status=fact.status)
 
 
+def _hide_with_forgotten(account_id: uuid.UUID, decided: Plan, said: Iterable[Evidence]) -> None:
+    """Let forgotten facts cite what repeats them: its passages are withheld with theirs, and come back with them."""
+    if decided.reason not in _FORGOTTEN:
+        return
+    Evidence.objects.bulk_create(
+        (
+            Evidence(
+                account_id=account_id,
+                fact_id=forgotten,
+                event_id=one.event_id,
+                passage_id=one.passage_id,
+                quote=one.quote,
+                human=one.human,
+            )
+            for forgotten in decided.targets
+            for one in said
+        ),
+        ignore_conflicts=True,
+    )
+    withholding.refresh(account_id, decided.targets)
+
+
 def _reinforce(fact: Fact, said_at: datetime, *, actor: Actor, reason: str, group: uuid.UUID | None = None) -> Fact:
     """Count the human sources of a fact anew, and move its last confirmation forward, never back."""
     sources = Evidence.objects.filter(account_id=fact.account_id, fact=fact, human=True)
@@ -489,6 +516,7 @@ def _merge_into(
     """Let a waiting fact that says nothing new give its evidence to the one that says it already."""
     common = {"account_id": fact.account_id, "actor": actor, "action": action, "group": group}
     if decided.verb is Verb.DROP:
+        _hide_with_forgotten(fact.account_id, decided, Evidence.objects.filter(account_id=fact.account_id, fact=fact))
         return lifecycle.transition(fact.id, to=Status.REJECTED, reason=decided.reason, **common)
     target = Fact.objects.get(account_id=fact.account_id, pk=decided.targets[0])
     taken = Evidence.objects.filter(account_id=fact.account_id, fact=target).values("event_id")

@@ -82,7 +82,7 @@ def open_set(*members, kind="contradiction", withheld=None, identity_key="") -> 
     )
 
 
-def suppression(value="Paris", *, cause="rejected", until=None, by="claim", **fields) -> SuppressionRule:
+def suppression(value="Paris", *, cause="rejected", until=None, by="claim", origin=None, **fields) -> SuppressionRule:
     """Return a suppression of a claim, by claim or by the statement's words."""
     made = claim(value, **fields)
     keys = (
@@ -90,7 +90,8 @@ def suppression(value="Paris", *, cause="rejected", until=None, by="claim", **fi
         if by == "claim"
         else {"statement_hash": made.statement_hash}
     )
-    return SuppressionRule(id=SET, cause=cause, evidence_until=month(until) if until else None, **keys)
+    ends = month(until) if until else None
+    return SuppressionRule(id=SET, cause=cause, fact_id=origin, evidence_until=ends, **keys)
 
 
 #: name → (candidate, known facts, further arguments, what the plan must say)
@@ -101,6 +102,18 @@ CASES = {
         [],
         {"suppressions": [suppression(cause="forgotten")]},
         "drop suppressed_forgotten",
+    ),
+    "suppressed by what is named": (
+        proposal(),
+        [],
+        {"suppressions": [suppression(cause="forgotten", origin=B), suppression(cause="forgotten", origin=A)]},
+        ("drop suppressed_forgotten", {"targets": (A, B)}),
+    ),
+    "what blocks for good comes first": (
+        proposal(said=6),
+        [],
+        {"suppressions": [suppression(until=7, origin=A), suppression(cause="forgotten", origin=B)]},
+        ("drop suppressed_forgotten", {"targets": (B,)}),
     ),
     "suppressed by words": (
         proposal(None, words="w"),
