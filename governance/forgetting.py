@@ -17,7 +17,7 @@ from facts.returning import bring_back
 from facts.status_graph import FINAL
 from facts.tenancy import ROOT, account_transaction
 from facts.vocabulary import Status
-from governance.access import Delegation, Principal, require_authority
+from governance.access import Delegation, Principal, check_limit, require_authority
 from governance.models import ForgetMode, ForgetReceipt
 from governance.placement import place_waiting
 from governance.reviews import resume_for, withdraw_for
@@ -173,13 +173,19 @@ def _facts_named(
 def _forgetting_actor(
     principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None, *, within: str = ROOT
 ) -> Actor:
-    """Subjects speak for themselves; all others need authority where each of the facts lives, or else ``within``."""
+    """Subjects speak for themselves; all others need authority where each of the facts lives, or else ``within``.
+
+    A key that is confined to a scope forgets nothing outside of it, whoever it speaks for.
+    """
+    paths = sorted({fact.scope.path for fact in facts}) or [within]
     about = {fact.subject_id for fact in facts} | ({subject_id} if subject_id else set())
     if principal.subject_id is not None and about == {principal.subject_id}:
+        for path in paths:
+            check_limit(principal, path)
         return principal.actor
     if not principal.is_person and Delegation.FORGET not in principal.delegated:
         raise Refused("A person has to decide this.", code="human_required")
     actor = principal.actor
-    for path in sorted({fact.scope.path for fact in facts}) or [within]:
+    for path in paths:
         actor = require_authority(principal, Delegation.FORGET, path=path)
     return actor

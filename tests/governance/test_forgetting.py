@@ -12,15 +12,17 @@ from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import AuditEntry, ConflictSet, Fact, FactText, Passage, PassageText, Suppression
 from facts.vocabulary import Status
-from governance import forgetting
+from governance import forgetting, reviews
 from governance.access import Delegation
-from governance.models import Role
+from governance.models import Review, Role
 from tests.factories import (
     JANUARY,
     MARCH,
     MAY,
     AccountFactory,
     FactFactory,
+    GateRuleFactory,
+    ScopeFactory,
     SubjectFactory,
     entered,
     key_principal,
@@ -191,6 +193,72 @@ def test_subjects_speak_for_themselves(account):
     assert forgetting.disable(key, subject_id=me.subject_id).counters["facts_disabled"] == 1
     with pytest.raises(Refused):
         forgetting.disable(me, fact_id=FactFactory(subject=SubjectFactory(account=account)).id)
+
+
+def test_a_confined_key_forgets_nothing_outside_for_whom_it_speaks(account, ada):
+    inside, outside = FactFactory(subject=ada), FactFactory(subject=ada, scope=ScopeFactory(account=account, path="/"))
+    free = key_principal(account, peer=ada)
+    confined = key_principal(account, peer=ada, scope_limit=inside.scope)
+    for named in ({"fact_id": outside.id}, {"subject_id": ada.id}, {"subject_id": ada.id, "within": "/sales"}):
+        with pytest.raises(Refused) as refused:
+            forgetting.disable(confined, **named)
+        assert (refused.value.code, refused.value.status) == ("forbidden_scope", 403)
+    assert (status(inside), status(outside)) == ("active", "active")
+    everything = forgetting.disable(free, subject_id=ada.id)
+    with pytest.raises(Refused) as refused:
+        forgetting.enable(confined, everything.id)
+    assert (refused.value.code, status(outside)) == ("forbidden_scope", "disabled")
+    forgetting.enable(free, everything.id)
+    for named in ({"fact_id": inside.id}, {"subject_id": ada.id, "within": inside.scope.path}):
+        forgetting.enable(confined, forgetting.disable(confined, **named).id)
+
+
+def test_what_repeats_something_forgotten_is_hidden_until_it_returns(account, ada, curator):
+    elsewhere = ScopeFactory(account=account, path="/sales")
+    facts = [submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)]
+    facts.append(submitted_fact(ada, {"city": "Lyon"}, at=MARCH, event_fields={"scope": elsewhere}))
+    receipts = [forgetting.disable(curator, fact_id=fact.id) for fact in facts]
+    again = say(ada, occurred_at=MAY)
+    assert submit(ada, {"city": "Lyon"}, event=again).reason == "suppressed_forgotten"
+    untouched = say(ada, occurred_at=MAY)
+    submit(ada, {"city": "Lyon"}, event=untouched, predicate="works_in", statement="Ada works in Lyon.")
+
+    def served(event):
+        passage = Passage.objects.get(event=event)
+        return passage.withheld, PassageText.objects.get(passage=passage).active
+
+    for receipt in receipts:
+        assert (served(again), served(untouched)) == (("source_forgotten", False), ("", True))
+        assert submit(ada, {"city": "Lyon"}, event=again).reason == "suppressed_forgotten"
+        forgetting.enable(curator, receipt.id)
+    assert served(again) == ("", True)
+
+
+def test_an_approved_repetition_of_something_forgotten_is_hidden(account, ada, curator):
+    lyon = submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)
+    GateRuleFactory(account=account, gate_a="human")
+    told = say(ada, occurred_at=MARCH)
+    waiting = submitted_fact(ada, {"city": "Lyon"}, event=told, predicate="resides_in")
+    receipt = forgetting.disable(curator, fact_id=lyon.id)
+    # Both names turn out to mean one thing, so that approval finds the claim forgotten.
+    Suppression.objects.update(identity_key=waiting.identity_key)
+    reviews.approve(curator, Review.objects.get(fact=waiting).id)
+    assert (status(waiting), Passage.objects.get(event=told).withheld) == ("rejected", "source_forgotten")
+    forgetting.enable(curator, receipt.id)
+    assert Passage.objects.get(event=told).withheld == ""
+
+
+def test_what_was_rejected_keeps_its_passages(account, ada, curator):
+    GateRuleFactory(account=account, gate_a="human")
+    waiting = submitted_fact(ada, {"city": "Lyon"}, at=JANUARY)
+    reviews.reject(curator, Review.objects.get(fact=waiting).id)
+    again = say(ada, occurred_at=JANUARY)
+    assert submit(ada, {"city": "Lyon"}, event=again).reason == "suppressed_rejected"
+    assert Passage.objects.get(event=again).withheld == ""
+    # What is both rejected and forgotten is hidden: forgetting lasts.
+    forgetting.disable(curator, fact_id=waiting.id)
+    assert submit(ada, {"city": "Lyon"}, event=again).reason == "suppressed_forgotten"
+    assert Passage.objects.get(event=again).withheld == "source_forgotten"
 
 
 def test_forgetting_twice_hides_once(ada, curator):
