@@ -236,6 +236,11 @@ class FactFactory(factory.django.DjangoModelFactory):
     event = None
 
     @classmethod
+    def _build(cls, model_class: type[Fact], *args: Any, **kwargs: Any) -> Fact:
+        kwargs.pop("event", None)
+        return super()._build(model_class, *args, **kwargs)
+
+    @classmethod
     def _create(cls, model_class: type[Fact], *args: Any, **kwargs: Any) -> Fact:
         actor = kwargs.pop("actor", None) or pipeline()
         event = kwargs.pop("event", None)
