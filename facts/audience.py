@@ -147,21 +147,11 @@ def visible_to(reader: Reader, *, subject: str = "subject") -> Q:
     return public | own | shared
 
 
-def current_at(moment_expression: object) -> Q:
-    """Return the condition that a row has not expired and is valid at the given instant (half-open interval)."""
-    return (
-        (Q(expires_at__isnull=True) | Q(expires_at__gt=moment_expression))
-        & (Q(valid_to__isnull=True) | Q(valid_to__gt=moment_expression))
-        & (Q(valid_from__isnull=True) | Q(valid_from__lte=moment_expression))
-    )
-
-
 __all__ = [
     "AudienceCodes",
     "Posture",
     "Reader",
     "audience_code",
-    "current_at",
     "may_see",
     "visible_codes",
     "visible_to",

@@ -14,7 +14,6 @@ class Lock(IntEnum):
 
     SUBJECT = 1
     AUDIT_TIP = 2
-    SOURCE_KEY = 3
 
 
 def _take(lock: Lock, *parts: str) -> None:
@@ -32,8 +31,3 @@ def lock_subject(scope_id: uuid.UUID, subject_id: uuid.UUID) -> None:
 def lock_account(lock: Lock, account_id: uuid.UUID) -> None:
     """Take an account-wide lock until the transaction ends."""
     _take(lock, str(account_id))
-
-
-def lock_source_key(account_id: uuid.UUID, source_key: str) -> None:
-    """Serialise captures of one source key, so that two deliveries of one message agree on its revision."""
-    _take(Lock.SOURCE_KEY, str(account_id), source_key)

@@ -25,7 +25,6 @@ from facts.ids import new_id
 from facts.locks import lock_subject
 from facts.models import (
     ConflictDecision,
-    ConflictMember,
     ConflictSet,
     Fact,
     FactRevision,
@@ -584,12 +583,3 @@ def _check_intervals(
     for (_, end), (start, _) in pairwise(spans):
         if end is None or start is None or end > start:
             raise DomainError("Two intervals overlap.", code="intervals_overlap", field="intervals")
-
-
-def open_members(conflict: ConflictSet) -> list[ConflictMember]:
-    """Return the current memberships of a set with their facts, in the order they joined."""
-    return list(
-        ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True)
-        .select_related("fact", "fact__scope", "fact__subject")
-        .order_by("joined_at", "id")
-    )
