@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from retrieval.fusion import Weights
+from retrieval.fusion import RRF_K, Weights
 
 #: Changes whenever the same store and question could give another order.
 RANKER_VERSION = "context-1"
@@ -48,4 +50,70 @@ CONTEXT = ContextProfile(
     passages=8,
     entity_facts=5,
     deadline_ms=300,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchProfile:
+    """Which strategies a search runs, what each counts for, and how long it may take.
+
+    ``weights`` names the strategies in the order of their reports. ``rerank_head`` is how many of the fused
+    results are put into a better order by a reranker, 0 for none. ``deadline_ms`` covers both.
+    """
+
+    name: str
+    version: int
+    weights: Mapping[str, float]
+    rerank_head: int
+    deadline_ms: int
+    rrf_k: int = RRF_K
+
+    @property
+    def label(self) -> str:
+        """Name and version, as answers and traces carry them."""
+        return f"{self.name}-{self.version}"
+
+
+#: Where to start from are the weights of an earlier system for the same strategies; ``benchmarks/`` decides.
+SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
+    {
+        profile.name: profile
+        for profile in (
+            SearchProfile(
+                name="fast",
+                version=1,
+                weights={"semantic": 1.0, "salience_recency": 0.8},
+                rerank_head=0,
+                deadline_ms=100,
+            ),
+            SearchProfile(
+                name="balanced",
+                version=1,
+                weights={"semantic": 1.0, "lexical": 1.0, "temporal": 0.7, "entity_match": 0.9},
+                rerank_head=0,
+                deadline_ms=300,
+            ),
+            SearchProfile(
+                name="thorough",
+                version=1,
+                weights={
+                    "semantic": 1.0,
+                    "lexical": 1.0,
+                    "temporal": 0.7,
+                    "entity_match": 0.9,
+                    "salience_recency": 0.8,
+                    "relation_expand": 0.6,
+                },
+                rerank_head=20,
+                deadline_ms=1_500,
+            ),
+            SearchProfile(
+                name="minimal",
+                version=1,
+                weights={"semantic": 1.0, "lexical": 1.0},
+                rerank_head=0,
+                deadline_ms=300,
+            ),
+        )
+    }
 )

@@ -13,6 +13,8 @@ class TraceKind(models.TextChoices):
     """Which read left the trace."""
 
     CONTEXT = "context"
+    SEARCH = "search"
+    ASK = "ask"
 
 
 class Trace(Owned):
@@ -41,8 +43,9 @@ class Trace(Owned):
     credential_name = models.CharField(max_length=200)
     query = models.TextField(blank=True)
     purpose = models.CharField(max_length=128, blank=True)
-    budget = models.PositiveIntegerField()
+    budget = models.PositiveIntegerField(help_text="Tokens, characters or, of a search, results.")
     budget_unit = models.CharField(max_length=10)
+    request = models.JSONField(default=dict, help_text="Whatever else the call asked for.")
     question_time = models.DateTimeField()
     as_of = models.DateTimeField(null=True)
     known_at = models.DateTimeField(null=True)

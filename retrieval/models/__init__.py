@@ -1,0 +1,22 @@
+"""The tables of reading, one module per concept."""
+
+from retrieval.models.cards import Card, CardKind
+from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, PairState
+from retrieval.models.profiles import ProfileName, RetrievalProfile, StoredQuery
+from retrieval.models.traces import ContextStat, Trace, TraceKind
+
+__all__ = [
+    "AliasPair",
+    "Card",
+    "CardKind",
+    "ContextStat",
+    "Entity",
+    "EntityAlias",
+    "Mention",
+    "PairState",
+    "ProfileName",
+    "RetrievalProfile",
+    "StoredQuery",
+    "Trace",
+    "TraceKind",
+]

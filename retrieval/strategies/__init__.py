@@ -1,0 +1,1 @@
+"""How facts and passages are found: one module for each strategy, behind the protocol of ``base``."""
