@@ -1,6 +1,8 @@
-# `make run` serves, `make test` checks everything. PYTHON chooses the interpreter (3.11 or newer).
+# `make run` serves, `make test` checks everything. PYTHON chooses the interpreter (3.11 or newer), TEST_PROCESSES how
+# many processes test side by side, each with a database of its own.
 
 PYTHON ?= python3
+TEST_PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -49,7 +51,7 @@ lint: venv-dev
 	$(BIN)/python manage.py check --fail-level WARNING
 
 test: lint $(VENV)/haki-client
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 screenshots: venv-dev
 	MEMORY_SCREENSHOTS=$(CURDIR)/docs/img $(BIN)/python -m pytest -q tests/browser/test_admin_screens.py -k pictures

@@ -32,11 +32,12 @@ LOCK_TIMEOUT = "10s"  # a test that leaves a transaction open in a thread fails 
 def django_db_setup(
     request: pytest.FixtureRequest,
     django_test_environment: None,
+    django_db_modify_db_settings: None,
     django_db_blocker,
     django_db_keepdb: bool,
     django_db_createdb: bool,
 ) -> Iterator[None]:
-    """Create the test database as the owner, whichever aliases the tests ask for."""
+    """Create the test database as the owner, whichever aliases the tests ask for; each process has its own."""
     with django_db_blocker.unblock():
         created = setup_databases(
             verbosity=request.config.option.verbose,
