@@ -281,6 +281,20 @@ TABLE: tuple[Setting, ...] = (
         "Reading",
     ),
     Setting(
+        "SEARCH_STRATEGIES",
+        names,
+        ("semantic", "lexical", "temporal", "entity_match", "salience_recency", "relation_expand"),
+        "Strategies that reads may run, whatever their profile says; the others are reported as `disabled`.",
+        "Reading",
+    ),
+    Setting(
+        "MEMHOUSE_EXPERIMENTAL_MINIMAL_RECALL",
+        switch,
+        False,
+        "Offer the experimental search profile `minimal`.",
+        "Reading",
+    ),
+    Setting(
         "CONTEXT_BATCH_SIZE",
         integer,
         20,

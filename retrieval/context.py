@@ -24,7 +24,7 @@ from facts.ids import new_id
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import candidates, common_lexemes, lexical, places, serving, traces
+from retrieval import candidates, common_lexemes, lexical, overrides, places, serving, traces
 from retrieval.candidates import Question
 from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable, Vector, identity_key
@@ -32,7 +32,7 @@ from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, Packet, PacketStatus
 from retrieval.packing import Budget
 from retrieval.places import Asked, Place
-from retrieval.profiles import CONTEXT, RANKER_VERSION, ContextProfile
+from retrieval.profiles import RANKER_VERSION, ContextProfile
 from retrieval.reasons import MEANING, Action, Reason
 from retrieval.traces import Decision
 from retrieval.visibility import Visibility
@@ -117,8 +117,8 @@ class Progress:
         return round((perf_counter() - self.started) * 1000, 2)
 
 
-def assemble(*, principal: Principal, request: ContextRequest, profile: ContextProfile = CONTEXT) -> ContextAnswer:
-    """Return what the caller may know for its question.
+def assemble(*, principal: Principal, request: ContextRequest, profile: ContextProfile | None = None) -> ContextAnswer:
+    """Return what the caller may know for its question, by the profile of its scope unless one is given.
 
     Raises ``DomainError`` for what the caller may not ask. A failing or slow embedder, or a search that
     passes the deadline, degrades the packet and says so; when even the text search fails, the packet's
@@ -126,10 +126,14 @@ def assemble(*, principal: Principal, request: ContextRequest, profile: ContextP
     """
     progress = Progress()
     moment = now()
-    vector = _embed(principal.account_id, request.query, progress) if request.query.strip() else None
+    if profile is None:
+        profile = overrides.resolve_context(account_id=principal.account_id, path=request.scope_path)
+    milliseconds = profile.deadline_ms or settings.CONTEXT_DEADLINE_MS
+    asks = request.query.strip() != ""
+    vector = _embed(principal.account_id, request.query, milliseconds, progress) if asks else None
     while True:
         try:
-            with account_transaction(principal.account_id, local=_bounds()):
+            with account_transaction(principal.account_id, local=_bounds(milliseconds)):
                 return _answer(principal, request, profile, vector, moment, progress)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
@@ -146,7 +150,7 @@ def _drop_one(progress: Progress) -> bool:
     return False
 
 
-def _embed(account_id: uuid.UUID, query: str, progress: Progress) -> Vector | None:
+def _embed(account_id: uuid.UUID, query: str, milliseconds: int, progress: Progress) -> Vector | None:
     """Return the question's vector, or ``None`` with the reason in the strategy's outcome."""
     embedder = registry.configured()
     if embedder is None:
@@ -154,7 +158,7 @@ def _embed(account_id: uuid.UUID, query: str, progress: Progress) -> Vector | No
         return None
     progress.embedder = identity_key(embedder.identity)
     try:
-        vector = registry.embed_query(account_id=account_id, text=query, seconds=settings.CONTEXT_DEADLINE_MS / 1000)
+        vector = registry.embed_query(account_id=account_id, text=query, seconds=milliseconds / 1000)
     except EmbeddingUnavailable:
         progress.strategies["semantic"] = "dropped: provider_error"
         return None
@@ -163,9 +167,9 @@ def _embed(account_id: uuid.UUID, query: str, progress: Progress) -> Vector | No
     return vector
 
 
-def _bounds() -> dict[str, str]:
+def _bounds(milliseconds: int) -> dict[str, str]:
     """Bound each statement by the deadline; losing the last traces in a crash is worth not waiting for the disk."""
-    return {"synchronous_commit": "off", "statement_timeout": str(settings.CONTEXT_DEADLINE_MS)}
+    return {"synchronous_commit": "off", "statement_timeout": str(milliseconds)}
 
 
 def _answer(

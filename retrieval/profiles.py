@@ -17,8 +17,9 @@ class ContextProfile:
     """How a context packet is found and packed.
 
     ``top`` rows of each strategy are scored; ``near_misses`` more are traced only. ``fact_share`` is the
-    part of the budget that facts may use before passages had their turn. A strategy gets ``deadline_ms``
-    milliseconds.
+    part of the budget that facts may use before passages had their turn. One search may take
+    ``deadline_ms`` milliseconds. ``max_distance`` is the recall gate, 0 for none. Of both, ``None`` leaves it to the
+    operator's settings. ``override`` names the override that was applied, empty for the built-in profile.
     """
 
     name: str
@@ -29,12 +30,14 @@ class ContextProfile:
     fact_share: float
     passages: int
     entity_facts: int
-    deadline_ms: int
+    deadline_ms: int | None = None
+    max_distance: float | None = None
+    override: str = ""
 
     @property
     def label(self) -> str:
-        """Name and version, as traces carry them."""
-        return f"{self.name}-{self.version}"
+        """Name, version and override, as traces carry them."""
+        return _label(self.name, self.version, self.override)
 
 
 #: Weights measured on five LoCoMo conversations (760 questions, ``benchmarks/locomo.py``), recall@8 and @20: vector and
@@ -49,7 +52,6 @@ CONTEXT = ContextProfile(
     fact_share=0.6,
     passages=8,
     entity_facts=5,
-    deadline_ms=300,
 )
 
 
@@ -58,7 +60,8 @@ class SearchProfile:
     """Which strategies a search runs, what each counts for, and how long it may take.
 
     ``weights`` names the strategies in the order of their reports. ``rerank_head`` is how many of the fused
-    results are put into a better order by a reranker, 0 for none. ``deadline_ms`` covers both.
+    results are put into a better order by a reranker, 0 for none. ``deadline_ms`` covers both. ``override`` names
+    the override that was applied, empty for the built-in profile.
     """
 
     name: str
@@ -67,11 +70,12 @@ class SearchProfile:
     rerank_head: int
     deadline_ms: int
     rrf_k: int = RRF_K
+    override: str = ""
 
     @property
     def label(self) -> str:
-        """Name and version, as answers and traces carry them."""
-        return f"{self.name}-{self.version}"
+        """Name, version and override, as answers and traces carry them."""
+        return _label(self.name, self.version, self.override)
 
 
 #: Where to start from are the weights of an earlier system for the same strategies; ``benchmarks/`` decides.
@@ -117,3 +121,7 @@ SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
         )
     }
 )
+
+
+def _label(name: str, version: int, override: str) -> str:
+    return f"{name}-{version}-{override}" if override else f"{name}-{version}"

@@ -72,11 +72,11 @@ def serve(
     """
     draft = Draft()
     ranked = rank_facts(facts, visible, profile.weights)
-    offered = _offer(draft, ranked, lambda row: _withheld(row, visible) or _too_far(row, question))
+    offered = _offer(draft, ranked, lambda row: _withheld(row, visible) or _too_far(row, question, profile))
     heard = _offer(
         draft,
         rank_passages(passages, visible, profile.weights),
-        lambda row: _withheld_passage(row) or _too_far(row, question),
+        lambda row: _withheld_passage(row) or _too_far(row, question, profile),
     )
     share = profile.fact_share if heard else 1.0
     first = _pack(offered, budget, share=share)
@@ -235,9 +235,9 @@ def _withheld_passage(row: PassageRow) -> Reason | None:
     return Reason.CONFLICT_OPEN if row.withheld == Withheld.CONFLICT else None
 
 
-def _too_far(row: FactRow | PassageRow, question: Question) -> Reason | None:
+def _too_far(row: FactRow | PassageRow, question: Question, profile: ContextProfile) -> Reason | None:
     """Return the recall gate's refusal of a row that is too far from the question, or has no vector to tell."""
-    limit = settings.HAKI_RECALL_MAX_DISTANCE
+    limit = settings.HAKI_RECALL_MAX_DISTANCE if profile.max_distance is None else profile.max_distance
     if limit <= 0 or not question.vector:
         return None
     if row.similarity is None or 1 - row.similarity > limit:
@@ -289,8 +289,9 @@ def _add_passages(draft: Draft, heard: Sequence[Ranked], budget: Budget, profile
     packed = _pack(heard, budget, at_most=profile.passages)
     draft.passages = _take(heard, packed, Reason.TOP_SCORE)
     if len(packed.taken) == profile.passages:
+        last = packed.taken[-1] if packed.taken else -1
         for position in packed.skipped:
-            if position > packed.taken[-1]:
+            if position > last:
                 heard[position].decision.reason = Reason.OVER_PASSAGE_LIMIT
 
 

@@ -61,6 +61,8 @@ TABLE: tuple[Code, ...] = (
     # Reading
     Code("budget_exceeded", 422, "A budget is a positive whole number."),
     Code("query_too_long", 422, "The question is too long."),
+    Code("unknown_profile", 422, "There is no such retrieval profile."),
+    Code("invalid_profile", 422, "A setting of a retrieval profile is unknown or out of its bounds."),
     # What was asked for is not there
     Code("not_found", 404, "There is no such thing, or none that the caller may see."),
     Code("fact_not_found", 404, "There is no such fact, or none that the caller may see."),

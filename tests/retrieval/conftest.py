@@ -14,7 +14,7 @@ from facts.embedding import EmbedderIdentity
 from facts.models import Account, Subject
 from facts.textindex import words
 from governance.access import Principal
-from retrieval import places
+from retrieval import overrides, places
 from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.embedders import registry
 from retrieval.models import Trace
@@ -44,6 +44,7 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEmbedder]:
     made = WordEmbedder()
     registry.cache.clear()
     places.forget()
+    overrides.forget()
     # Tests that commit empty the table whose numbers are remembered here.
     monkeypatch.setattr(embedding, "_spaces", {})
     embedding.register(made)

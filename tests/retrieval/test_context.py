@@ -15,7 +15,7 @@ from facts.models import Account, Fact, Passage, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity, Status, Volatility
 from governance.access import Principal, Right
-from retrieval import context
+from retrieval import context, profiles
 from retrieval.context import ContextAnswer, ContextRequest
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.models import Trace
@@ -565,7 +565,7 @@ def test_near_misses_are_traced(ana: Subject, app: Principal) -> None:
     for number in range(9):
         _fact(ana, f"Ana likes tea number {number}.")
     embedding.register(None)
-    narrow = dataclasses.replace(context.CONTEXT, top=2, near_misses=3)
+    narrow = dataclasses.replace(profiles.CONTEXT, top=2, near_misses=3)
     request = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query="Ana's tea", purpose="test")
     answer = context.assemble(principal=app, request=request, profile=narrow)
     assert len(answer.packet.facts) == 2
