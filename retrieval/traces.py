@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from facts.models import IndexedUnit
 from retrieval.models import Trace
 from retrieval.reasons import MEANING, Reason
 
-#: The order of the values in a packed decision. A trace holds one or two hundred of them.
+#: The order of the values in a packed decision, of which a trace holds one or two hundred. The last is there for
+#: searches only, and not in what was written before there were any.
 FIELDS = (
     "unit",
     "id",
@@ -27,6 +28,7 @@ FIELDS = (
     "recency",
     "fusion_score",
     "tokens",
+    "scores",
 )
 
 
@@ -35,7 +37,8 @@ class Decision:
     """What happened to one thing considered.
 
     ``rank`` counts from 1 in the fused order of its unit. Scores are the strategies' own; those that were not
-    computed are ``None``, as is the revision of what was only seen by its id.
+    computed are ``None``, as is the revision of what was only seen by its id. A context call has its three scores,
+    a search one in ``scores`` for each strategy that found the row.
     """
 
     unit: IndexedUnit
@@ -48,10 +51,11 @@ class Decision:
     recency: float | None = None
     fusion_score: float | None = None
     tokens: int | None = None
+    scores: Mapping[str, float] | None = None
 
     def packed(self) -> list[Any]:
         """Return the stored form: the values of ``FIELDS``, scores to four digits."""
-        return [
+        values = [
             self.unit.value,
             str(self.id),
             self.reason.value,
@@ -63,6 +67,9 @@ class Decision:
             self.fusion_score and round(self.fusion_score, 4),
             self.tokens,
         ]
+        if self.scores is not None:
+            values.append({strategy: round(score, 4) for strategy, score in self.scores.items()})
+        return values
 
 
 def write(trace: Trace) -> None:
@@ -84,7 +91,7 @@ def unpack(decisions: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     """Return packed decisions as objects, each with its action and the sentence that explains its reason."""
     unpacked = []
     for packed in decisions:
-        decision = dict(zip(FIELDS, packed, strict=True))
+        decision = dict.fromkeys(FIELDS) | dict(zip(FIELDS, packed, strict=False))
         action, sentence = MEANING[Reason(decision["reason"])]
         unpacked.append({**decision, "action": action.value, "meaning": sentence})
     return unpacked

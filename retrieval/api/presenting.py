@@ -147,11 +147,7 @@ def _decision(decision: dict[str, Any]) -> dict[str, Any]:
         "meaning": decision["meaning"],
         "revision": decision["revision"],
         "rank": decision["rank"],
-        "scores": {
-            "similarity": decision["similarity"],
-            "text_score": decision["text_score"],
-            "recency": decision["recency"],
-        },
+        "scores": decision["scores"] or {axis: decision[axis] for axis in ("similarity", "text_score", "recency")},
         "fusion_score": decision["fusion_score"],
         "token_cost": decision["tokens"],
     }
