@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from facts.models import Account, Event, Scope, Subject
+    from facts.models import Account, Event, Fact, Scope, Subject
 
 CHUNK = 1_000
 
@@ -35,10 +35,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """One fact with the keys of the turns that support it."""
+    """One fact with the keys of the turns that support it; with an end it is superseded."""
 
     statement: str
     at: datetime
+    until: datetime | None = None
     predicate: str = ""
     value: dict[str, Any] | None = None
     sources: tuple[str, ...] = field(default_factory=tuple)
@@ -102,8 +103,19 @@ def say(
     return events
 
 
-def know(account: Account, scope: Scope, subject: Subject, facts: Sequence[Known], *, events: dict[str, Event]) -> None:
-    """Write active facts with their first revision, evidence and text rows."""
+def know(
+    account: Account,
+    scope: Scope,
+    subject: Subject,
+    facts: Sequence[Known],
+    *,
+    events: dict[str, Event],
+    shared: bool = False,
+) -> list[Fact]:
+    """Write facts with their first revision, evidence and text rows, and return them.
+
+    They are for their subject alone, or ``shared`` with all readers of the scope.
+    """
     from facts import index
     from facts.canonical import identity_key, statement_hash, value_key
     from facts.models import AccountSecret, Evidence, Fact, FactRevision
@@ -115,9 +127,9 @@ def know(account: Account, scope: Scope, subject: Subject, facts: Sequence[Known
             account=account,
             scope=scope,
             subject=subject,
-            level=Level.PEER,
-            sensitivity=Sensitivity.PERSONAL,
-            status=Status.ACTIVE,
+            level=Level.SCOPE if shared else Level.PEER,
+            sensitivity=Sensitivity.INTERNAL if shared else Sensitivity.PERSONAL,
+            status=Status.SUPERSEDED if known.until else Status.ACTIVE,
             statement=known.statement,
             statement_hash=statement_hash(secret, known.statement),
             predicate=known.predicate,
@@ -127,6 +139,7 @@ def know(account: Account, scope: Scope, subject: Subject, facts: Sequence[Known
             value_key=value_key(known.value, denies=False) if known.predicate else "",
             confidence=0.9,
             valid_from=known.at,
+            valid_to=known.until,
             recorded_from=known.at,
             start_assumed=True,
             corroboration=1,
@@ -134,14 +147,14 @@ def know(account: Account, scope: Scope, subject: Subject, facts: Sequence[Known
         for known in facts
     ]
     Fact.objects.bulk_create(made, batch_size=CHUNK)
-    shared = [column for column in FactRevision._meta.concrete_fields if _is_shared(column.attname, Fact)]
+    kept = [column for column in FactRevision._meta.concrete_fields if _is_shared(column.attname, Fact)]
     FactRevision.objects.bulk_create(
         [
             FactRevision(
                 fact=fact,
                 action="fact.proposed",
                 group=fact.id,
-                **{column.attname: getattr(fact, column.attname) for column in shared},
+                **{column.attname: getattr(fact, column.attname) for column in kept},
             )
             for fact in made
         ],
@@ -157,6 +170,7 @@ def know(account: Account, scope: Scope, subject: Subject, facts: Sequence[Known
     )
     for chunk in _chunks(made):
         index.write_fact_text(chunk)
+    return made
 
 
 def embed_everything(account_id: uuid.UUID, *, cache: Path | None = None) -> int:
