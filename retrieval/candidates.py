@@ -155,7 +155,7 @@ def naming(
     parameters: dict[str, Any] = {**visible.parameters(), "beside": list(beside), "limit": limit}
     parts = []
     for number, name in enumerate(names):
-        parameters |= {f"name{number}": name, f"stem{number}": textindex.prepare(name).stem}
+        parameters |= {f"name{number}": name, f"stem{number}": textindex.phrase(name)}
         query = f"plainto_tsquery('english', %(stem{number})s)"
         parts.append(
             f"(SELECT %(name{number})s::text AS name, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"

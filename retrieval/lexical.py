@@ -8,9 +8,11 @@ matched, because a row that shares just "friend" with the question is noise
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 
 from facts import textindex
+from facts.words import UNSEGMENTED
 
 #: Words of asking that the English dictionary keeps. A question's other function words are stop words anyway.
 BOILERPLATE = frozenset(
@@ -27,6 +29,8 @@ COMMON_SHARE = 0.05
 #: Share of the rows that a lexeme of unknown, small frequency is taken to occur in.
 RARE_SHARE = 0.01
 WEIGHT_UNIT = 1_000
+
+_ONE_CHARACTER = re.compile(f"[{UNSEGMENTED}]")
 
 
 def searchable(query: str) -> textindex.IndexText:
@@ -68,8 +72,13 @@ def weights(lexemes: Iterable[str], *, counts: Mapping[str, int], rows: int) -> 
 
 def any_of(lexemes: Iterable[str]) -> str:
     """Return the text of a ``tsquery`` that matches any of ``lexemes``; empty for none."""
-    return " | ".join(f"'{_escaped(lexeme)}'" for lexeme in lexemes)
+    return " | ".join(term(lexeme) for lexeme in lexemes)
 
 
-def _escaped(lexeme: str) -> str:
-    return lexeme.replace("\\", "\\\\").replace("'", "''")
+def term(lexeme: str) -> str:
+    """Return one lexeme as a ``tsquery`` holds it.
+
+    Text of scripts without spaces is indexed by pairs of characters: a single one matches what begins with it.
+    """
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}':*" if _ONE_CHARACTER.fullmatch(lexeme) else f"'{escaped}'"

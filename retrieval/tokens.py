@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from facts.textindex import UNSEGMENTED
+from facts.words import UNSEGMENTED
 
 _UNSEGMENTED = re.compile(f"[{UNSEGMENTED}]")
 #: Characters that make about one token in text of words.

@@ -102,7 +102,7 @@ class FactAdmin(GovernedAdmin):
         try:
             return queryset.filter(pk=uuid.UUID(term)), False
         except ValueError:
-            query = SearchQuery(textindex.prepare(term).stem, config="english", search_type="plain")
+            query = SearchQuery(textindex.phrase(term), config="english", search_type="plain")
             found = FactText.objects.filter(account_id=request.principal.account_id, tsv=query)
             return queryset.filter(readable=True, pk__in=found.values("fact_id")), False
 
