@@ -267,6 +267,14 @@ TABLE: tuple[Setting, ...] = (
         "Retrieval",
     ),
     Setting(
+        "MEMORY_RECALL_SCORE_SHARE",
+        number,
+        0.85,
+        "With the gate on, what is less about the question than this part of the best found is left out; 0: only by"
+        " distance.",
+        "Retrieval",
+    ),
+    Setting(
         "SERVE_STALE_FACTS",
         switch,
         False,

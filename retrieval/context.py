@@ -19,15 +19,16 @@ from psycopg.errors import QueryCanceled
 
 from facts import embedding
 from facts.clock import now
+from facts.embedding import Embedded, Space
 from facts.errors import DomainError
 from facts.ids import new_id
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import candidates, common_lexemes, lexical, overrides, places, serving, traces
+from retrieval import candidates, common_lexemes, known_names, lexical, overrides, places, serving, traces
 from retrieval.candidates import Question
 from retrieval.embedders import registry
-from retrieval.embedders.base import EmbeddingUnavailable, Vector, identity_key
+from retrieval.embedders.base import EmbeddingUnavailable, identity_key
 from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, Packet, PacketStatus
 from retrieval.packing import Budget
@@ -130,11 +131,13 @@ def assemble(*, principal: Principal, request: ContextRequest, profile: ContextP
         profile = overrides.resolve_context(account_id=principal.account_id, path=request.scope_path)
     milliseconds = profile.deadline_ms or settings.CONTEXT_DEADLINE_MS
     asks = request.query.strip() != ""
-    vector = _embed(principal.account_id, request.query, milliseconds, progress) if asks else None
+    words = known_names.with_names(principal.account_id, request.query) if asks else ""
+    progress.lap("names")
+    vector = _embed(principal.account_id, words, milliseconds, progress) if asks else None
     while True:
         try:
             with account_transaction(principal.account_id, local=_bounds(milliseconds)):
-                return _answer(principal, request, profile, vector, moment, progress)
+                return _answer(principal, request, profile, words, vector, moment, progress)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
                 raise
@@ -150,11 +153,12 @@ def _drop_one(progress: Progress) -> bool:
     return False
 
 
-def _embed(account_id: uuid.UUID, query: str, milliseconds: int, progress: Progress) -> Vector | None:
+def _embed(account_id: uuid.UUID, query: str, milliseconds: int, progress: Progress) -> Embedded | None:
     """Return the question's vector, or ``None`` with the reason in the strategy's outcome."""
     embedder = registry.configured()
     if embedder is None:
-        progress.strategies["semantic"] = "dropped: disabled"
+        reason = "disabled" if registry.switched_off() else "dependency_unavailable"
+        progress.strategies["semantic"] = f"dropped: {reason}"
         return None
     progress.embedder = identity_key(embedder.identity)
     try:
@@ -176,7 +180,8 @@ def _answer(
     principal: Principal,
     request: ContextRequest,
     profile: ContextProfile,
-    vector: Vector | None,
+    words: str,
+    vector: Embedded | None,
     moment: datetime,
     progress: Progress,
 ) -> ContextAnswer:
@@ -189,7 +194,7 @@ def _answer(
     elif progress.strategies.get("lexical") == "dropped: timeout":
         draft = serving.Draft()
     else:
-        draft = _recall(place, visible, request, profile, budget, vector, progress)
+        draft = _recall(place, visible, request, profile, budget, words, vector, progress)
     packet = _packet(draft, place, visible, request, progress)
     trace = _trace(principal, request, profile, place, visible, packet, draft, moment, progress)
     traces.write(trace)
@@ -239,12 +244,13 @@ def _recall(
     request: ContextRequest,
     profile: ContextProfile,
     budget: Budget,
-    vector: Vector | None,
+    words: str,
+    vector: Embedded | None,
     progress: Progress,
 ) -> serving.Draft:
     """Search facts and passages, then pack: facts, facts about names in them, passages, facts that still fit."""
     analysis = common_lexemes.analyse(
-        lexical.searchable(request.query),
+        lexical.searchable(words),
         account_id=visible.account_id,
         scope_ids=visible.scope_ids,
         subject_id=visible.subject_id,
@@ -274,7 +280,7 @@ def _recall(
         facts=facts,
         passages=passages,
         visible=visible,
-        known_names=f"{request.query} {place.subject.display_name if place.subject else ''}",
+        known_names=f"{words} {place.subject.display_name if place.subject else ''}",
         question=questions[IndexedUnit.FACT],
         profile=profile,
         budget=budget,
@@ -296,12 +302,11 @@ def _past(visible: Visibility, request: ContextRequest) -> list[uuid.UUID] | Non
     return visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
 
 
-def _vector_part(vector: Vector | None) -> tuple[str | None, int | None]:
-    """Return the vector as the database reads it, and the number of its space."""
-    embedder = registry.configured()
-    if vector is None or embedder is None:
+def _vector_part(vector: Embedded | None) -> tuple[str | None, Space | None]:
+    """Return the vector as the database reads it, and its space."""
+    if vector is None:
         return None, None
-    return candidates.vector_literal(vector), embedding.space_id(embedder.identity)
+    return candidates.vector_literal(vector.numbers), embedding.space(vector.identity)
 
 
 def _search(

@@ -78,6 +78,7 @@ CONTEXT_SETTINGS = _by_key(
     _whole("passages", "Passages", 0, 50, "Greatest number of passages in a packet."),
     _whole("entity_facts", "Facts for a name", 0, 20, "Facts added for each name that occurs in what is served."),
     _decimal("max_distance", "Recall gate", 0, 2, "Cosine distance beyond which nothing is served; 0: no gate."),
+    _decimal("score_share", "Share of the best", 0, 1, "With the gate on: least part of the best row's closeness."),
     _whole("deadline_ms", "Deadline, ms", 50, 10_000, "Milliseconds that one search may take before it is dropped."),
 )
 

@@ -18,8 +18,9 @@ class ContextProfile:
 
     ``top`` rows of each strategy are scored; ``near_misses`` more are traced only. ``fact_share`` is the
     part of the budget that facts may use before passages had their turn. One search may take
-    ``deadline_ms`` milliseconds. ``max_distance`` is the recall gate, 0 for none. Of both, ``None`` leaves it to the
-    operator's settings. ``override`` names the override that was applied, empty for the built-in profile.
+    ``deadline_ms`` milliseconds. ``max_distance`` and ``score_share`` are the recall gate (``retrieval.gate``). Of
+    all three, ``None`` leaves it to the operator's settings. ``override`` names the override that was applied, empty
+    for the built-in profile.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ContextProfile:
     entity_facts: int
     deadline_ms: int | None = None
     max_distance: float | None = None
+    score_share: float | None = None
     override: str = ""
 
     @property

@@ -22,6 +22,7 @@ class Reason(StrEnum):
     OVER_BUDGET = "over_budget"
     OVER_PASSAGE_LIMIT = "over_passage_limit"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
+    FAR_BEHIND_BEST = "far_behind_best"
     BEYOND_CANDIDATE_LIMIT = "beyond_candidate_limit"
     DUPLICATE_OF_SERVED = "duplicate_of_served"
     CONFLICT_OPEN = "conflict_open"
@@ -47,6 +48,10 @@ MEANING: dict[Reason, tuple[Action, str]] = {
     Reason.BELOW_RELEVANCE_FLOOR: (
         Action.EXCLUDED,
         "Its distance from the question is above the limit of the recall gate.",
+    ),
+    Reason.FAR_BEHIND_BEST: (
+        Action.EXCLUDED,
+        "The recall gate is on, and it is much less about the question than the best that was found.",
     ),
     Reason.BEYOND_CANDIDATE_LIMIT: (
         Action.EXCLUDED,

@@ -15,7 +15,7 @@ from facts.freshness import Freshness, freshness, last_confirmed
 from facts.models import IndexedUnit, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import EvidenceLevel
-from retrieval import candidates, multihop, tokens
+from retrieval import candidates, gate, multihop, tokens
 from retrieval.candidates import FactRow, PassageRow, Question
 from retrieval.fusion import Weights, combine, recency
 from retrieval.packet import ServedFact, ServedPassage
@@ -71,12 +71,15 @@ def serve(
     that facts have while there are passages; then passages; then the facts that still fit.
     """
     draft = Draft()
+    limits = gate.of_profile(profile, has_vector=question.vector is not None)
     ranked = rank_facts(facts, visible, profile.weights)
-    offered = _offer(draft, ranked, lambda row: _withheld(row, visible) or _too_far(row, question, profile))
+    best = limits.best(row for row in facts if not _withheld(row, visible))
+    offered = _offer(draft, ranked, lambda row: _withheld(row, visible) or limits.refuses(row, best=best))
+    best_heard = limits.best(row for row in passages if not _withheld_passage(row))
     heard = _offer(
         draft,
         rank_passages(passages, visible, profile.weights),
-        lambda row: _withheld_passage(row) or _too_far(row, question, profile),
+        lambda row: _withheld_passage(row) or limits.refuses(row, best=best_heard),
     )
     share = profile.fact_share if heard else 1.0
     first = _pack(offered, budget, share=share)
@@ -233,16 +236,6 @@ def _withheld(row: FactRow, visible: Visibility) -> Reason | None:
 
 def _withheld_passage(row: PassageRow) -> Reason | None:
     return Reason.CONFLICT_OPEN if row.withheld == Withheld.CONFLICT else None
-
-
-def _too_far(row: FactRow | PassageRow, question: Question, profile: ContextProfile) -> Reason | None:
-    """Return the recall gate's refusal of a row that is too far from the question, or has no vector to tell."""
-    limit = settings.HAKI_RECALL_MAX_DISTANCE if profile.max_distance is None else profile.max_distance
-    if limit <= 0 or not question.vector:
-        return None
-    if row.similarity is None or 1 - row.similarity > limit:
-        return Reason.BELOW_RELEVANCE_FLOOR
-    return None
 
 
 def _pack(items: Sequence[Ranked], budget: Budget, *, share: float = 1.0, at_most: int | None = None) -> Packed:
