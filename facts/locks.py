@@ -14,13 +14,19 @@ class Lock(IntEnum):
 
     SUBJECT = 1
     AUDIT_TIP = 2
+    OUTBOX = 3
+    CARDS = 4
+    ENTITIES = 5
+
+
+def _key(lock: Lock, *parts: str) -> int:
+    digest = hashlib.sha256("\x1f".join([str(int(lock)), *parts]).encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def _take(lock: Lock, *parts: str) -> None:
-    digest = hashlib.sha256("\x1f".join([str(int(lock)), *parts]).encode()).digest()
-    key = int.from_bytes(digest[:8], "big", signed=True)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [key])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_key(lock, *parts)])
 
 
 def lock_subject(scope_id: uuid.UUID, subject_id: uuid.UUID) -> None:
@@ -31,3 +37,10 @@ def lock_subject(scope_id: uuid.UUID, subject_id: uuid.UUID) -> None:
 def lock_account(lock: Lock, account_id: uuid.UUID) -> None:
     """Take an account-wide lock until the transaction ends."""
     _take(lock, str(account_id))
+
+
+def try_lock_account(lock: Lock, account_id: uuid.UUID) -> bool:
+    """Take an account-wide lock until the transaction ends unless somebody has it; tell whether it was taken."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_key(lock, str(account_id))])
+        return cursor.fetchone()[0]
