@@ -118,8 +118,18 @@ class Progress:
         return round((perf_counter() - self.started) * 1000, 2)
 
 
-def assemble(*, principal: Principal, request: ContextRequest, profile: ContextProfile | None = None) -> ContextAnswer:
+def assemble(
+    *,
+    principal: Principal,
+    request: ContextRequest,
+    profile: ContextProfile | None = None,
+    place: Place | None = None,
+    kind: TraceKind = TraceKind.CONTEXT,
+) -> ContextAnswer:
     """Return what the caller may know for its question, by the profile of its scope unless one is given.
+
+    ``place`` replaces where and as whom the caller reads, for whoever has checked that it may (replays); ``kind`` is
+    that of the trace.
 
     Raises ``DomainError`` for what the caller may not ask. A failing or slow embedder, or a search that
     passes the deadline, degrades the packet and says so; when even the text search fails, the packet's
@@ -137,7 +147,8 @@ def assemble(*, principal: Principal, request: ContextRequest, profile: ContextP
     while True:
         try:
             with account_transaction(principal.account_id, local=_bounds(milliseconds)):
-                return _answer(principal, request, profile, words, vector, moment, progress)
+                where = place or places.resolve(principal, request.asked)
+                return _answer(principal, request, profile, where, kind, words, vector, moment, progress)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
                 raise
@@ -180,12 +191,13 @@ def _answer(
     principal: Principal,
     request: ContextRequest,
     profile: ContextProfile,
+    place: Place,
+    kind: TraceKind,
     words: str,
     vector: Embedded | None,
     moment: datetime,
     progress: Progress,
 ) -> ContextAnswer:
-    place = places.resolve(principal, request.asked)
     visible = _visibility(principal, request, place, moment)
     progress.lap("resolve")
     budget = Budget(limit=request.budget, unit=request.budget_unit)
@@ -196,7 +208,7 @@ def _answer(
     else:
         draft = _recall(place, visible, request, profile, budget, words, vector, progress)
     packet = _packet(draft, place, visible, request, progress)
-    trace = _trace(principal, request, profile, place, visible, packet, draft, moment, progress)
+    trace = _trace(principal, request, profile, place, kind, visible, packet, draft, moment, progress)
     traces.write(trace)
     return ContextAnswer(
         packet=packet,
@@ -211,16 +223,9 @@ def _answer(
 
 
 def _visibility(principal: Principal, request: ContextRequest, place: Place, moment: datetime) -> Visibility:
-    """Return what the read may see: with an exact scope only the subject's own, and nothing of an unknown one."""
-    named_but_unknown = request.exact and request.subject_key != "" and place.subject is None
-    return Visibility(
-        account_id=principal.account_id,
-        scope_ids=() if named_but_unknown else tuple(scope.id for scope in place.scopes),
-        subject_id=place.subject.id if request.exact and place.subject else None,
-        reader=place.reader,
-        at=request.as_of or request.known_at or moment,
-        now=moment,
-    )
+    """Return what the read may see at the question's time."""
+    at = request.as_of or request.known_at or moment
+    return places.visibility(place, request.asked, account_id=principal.account_id, at=at, now=moment)
 
 
 def _standing(
@@ -407,6 +412,7 @@ def _trace(
     request: ContextRequest,
     profile: ContextProfile,
     place: Place,
+    kind: TraceKind,
     visible: Visibility,
     packet: Packet,
     draft: serving.Draft,
@@ -417,7 +423,7 @@ def _trace(
     return Trace(
         id=new_id(),
         account_id=principal.account_id,
-        kind=TraceKind.CONTEXT,
+        kind=kind,
         scope_id=place.scope.id if place.scope else None,
         scope_path=place.path,
         subject_id=place.subject.id if place.subject else None,
@@ -430,6 +436,7 @@ def _trace(
         purpose=request.purpose,
         budget=request.budget,
         budget_unit=request.budget_unit,
+        request={"exact": request.exact},
         question_time=visible.at,
         as_of=request.as_of,
         known_at=request.known_at,

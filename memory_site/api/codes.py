@@ -63,6 +63,10 @@ TABLE: tuple[Code, ...] = (
     Code("query_too_long", 422, "The question is too long."),
     Code("unknown_profile", 422, "There is no such retrieval profile."),
     Code("invalid_profile", 422, "A setting of a retrieval profile is unknown or out of its bounds."),
+    Code("note_missing", 422, "A change of a retrieval profile needs a reason."),
+    Code("empty_query", 422, "A stored query asks something."),
+    Code("unknown_scope", 422, "There is no such scope."),
+    Code("too_many_queries", 409, "The account keeps as many stored queries as it may."),
     # What was asked for is not there
     Code("not_found", 404, "There is no such thing, or none that the caller may see."),
     Code("fact_not_found", 404, "There is no such fact, or none that the caller may see."),
@@ -80,6 +84,8 @@ TABLE: tuple[Code, ...] = (
     Code("key_not_found", 404, "There is no such key."),
     Code("device_code_not_found", 404, "No terminal asks with this code, or it has its key already."),
     Code("user_code_not_found", 404, "No terminal waits with this code."),
+    Code("profile_version_not_found", 404, "The retrieval profile has no such version."),
+    Code("stored_query_not_found", 404, "There is no such stored query."),
     Code("receipt_not_found", 404, "There is no such receipt."),
     # What was asked for does not go
     Code("conflict", 409, "What was decided about is no longer what is there."),

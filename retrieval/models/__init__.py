@@ -1,8 +1,8 @@
 """The tables of reading, one module per concept."""
 
 from retrieval.models.cards import Card, CardKind
-from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, PairState
-from retrieval.models.profiles import ProfileName, RetrievalProfile, StoredQuery
+from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, NamesRead, PairState
+from retrieval.models.profiles import ProfileAction, ProfileName, RetrievalProfile, StoredQuery
 from retrieval.models.traces import ContextStat, Trace, TraceKind
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "Entity",
     "EntityAlias",
     "Mention",
+    "NamesRead",
     "PairState",
+    "ProfileAction",
     "ProfileName",
     "RetrievalProfile",
     "StoredQuery",

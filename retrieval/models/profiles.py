@@ -20,16 +20,26 @@ class ProfileName(models.TextChoices):
     MINIMAL = "minimal"
 
 
+class ProfileAction(models.TextChoices):
+    """How a version of an override came about."""
+
+    SAVED = "saved"
+    REVERTED = "reverted", "went back"
+    SWITCHED_OFF = "switched_off", "switched off"
+
+
 class RetrievalProfile(Owned):
     """One version of an override of a profile, for a scope and what is below it, or (``scope`` null) the account.
 
-    Versions are never changed: an edit writes the next one and makes it the active one. ``settings`` holds only
-    what differs from the built-in profile; its keys and bounds are those of ``retrieval.profiles``.
+    Versions are never changed: an edit writes the next one and makes it the active one; switching off writes one
+    that is not active. ``settings`` holds only what differs from the built-in profile; its keys and bounds are
+    those of ``retrieval.profile_settings``.
     """
 
     scope = models.ForeignKey(Scope, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     name = models.CharField(max_length=16, choices=ProfileName.choices)
     version = models.PositiveIntegerField()
+    action = models.CharField(max_length=12, choices=ProfileAction.choices, default=ProfileAction.SAVED)
     settings = models.JSONField(default=dict)
     active = models.BooleanField(default=True)
     note = models.CharField(max_length=500, blank=True, help_text="Why it was changed.")
@@ -49,6 +59,7 @@ class RetrievalProfile(Owned):
                 name="retrieval_profile_one_active",
             ),
             one_of("name", ProfileName, "retrieval_profile_name_known"),
+            one_of("action", ProfileAction, "retrieval_profile_action_known"),
         ]
 
     def __str__(self) -> str:

@@ -10,11 +10,13 @@ from facts.models.owned import Owned
 
 
 class TraceKind(models.TextChoices):
-    """Which read left the trace."""
+    """Which read left the trace. Replays and previews are looks at what a read would serve; no figure counts them."""
 
     CONTEXT = "context"
     SEARCH = "search"
     ASK = "ask"
+    REPLAY = "replay"
+    PREVIEW = "preview"
 
 
 class Trace(Owned):
