@@ -176,11 +176,12 @@ def know(
 def embed_everything(account_id: uuid.UUID, *, cache: Path | None = None) -> int:
     """Write the missing vectors of an account; ``cache`` keeps those of texts embedded before. Return their number."""
     from facts import embedding, index
+    from facts.embedding import Embedded
 
-    provider = embedding.provider()
+    provider = embedding.writing()
     if provider is None:
         return 0
-    space = embedding.space_id(provider.identity)
+    space = embedding.space(provider.identity)
     known = _Vectors(cache)
     written = 0
     for missing, write in (
@@ -189,7 +190,8 @@ def embed_everything(account_id: uuid.UUID, *, cache: Path | None = None) -> int
     ):
         while rows := missing(account_id, space=space, limit=CHUNK):
             vectors = known.of([text for _, text in rows], provider)
-            write(account_id, space=space, vectors=[(row[0], v) for row, v in zip(rows, vectors, strict=True)])
+            embedded = [Embedded(provider.identity, vector) for vector in vectors]
+            write(account_id, vectors=[(row[0], v) for row, v in zip(rows, embedded, strict=True)])
             written += len(rows)
     known.save()
     return written

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Sequence
 
 from django.db import connection
 
-from facts import textindex
-from facts.models import Fact, Passage
+from facts import embedding, textindex, vector_tables
+from facts.embedding import Embedded, Space
+from facts.models import Fact, IndexedUnit, Passage
 
 #: The packed audience of a fact row, as in ``facts.audience.audience_code``; a test holds the two together.
 _FACT_AUDIENCE = """(
@@ -53,30 +54,32 @@ _DIFFERS = (
 )
 
 
-def _sync(table: str, key: str, state: str, account_id: uuid.UUID, ids: list[uuid.UUID]) -> None:
+def _sync(unit: IndexedUnit, text_table: str, state: str, account_id: uuid.UUID, ids: list[uuid.UUID]) -> None:
+    """Bring the rows of all index tables in line in one statement; a table without rows of these ids costs little."""
+    key = f"{unit}_id"
+    tables = [text_table, *vector_tables.tables(unit)]
+    updates = ", ".join(
+        f"changed_{number} AS (UPDATE {table} i SET scope_id = x.scope_id, subject_id = x.subject_id,"
+        " active = x.active, audience = x.audience, expires_at = x.expires_at, valid_from = x.valid_from,"
+        f" valid_to = x.valid_to FROM x WHERE i.account_id = %(account)s AND i.{key} = x.id AND {_DIFFERS})"
+        for number, table in enumerate(tables)
+    )
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} i SET scope_id = x.scope_id, subject_id = x.subject_id, active = x.active,"
-            f" audience = x.audience, expires_at = x.expires_at, valid_from = x.valid_from, valid_to = x.valid_to"
-            f" FROM ({state}) x WHERE i.account_id = %(account)s AND i.{key} = x.id AND {_DIFFERS}",
-            {"account": account_id, "ids": ids},
-        )
+        cursor.execute(f"WITH x AS MATERIALIZED ({state}), {updates} SELECT", {"account": account_id, "ids": ids})
 
 
 def sync_facts(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
     """Bring flags, audience and windows of these facts' index rows in line with the facts."""
     ids = list(fact_ids)
     if ids:
-        _sync("facts_facttext", "fact_id", _FACT_STATE, account_id, ids)
-        _sync("facts_factvector", "fact_id", _FACT_STATE, account_id, ids)
+        _sync(IndexedUnit.FACT, "facts_facttext", _FACT_STATE, account_id, ids)
 
 
 def sync_passages(account_id: uuid.UUID, passage_ids: Iterable[uuid.UUID]) -> None:
     """Bring flags, audience and windows of these passages' index rows in line with the passages."""
     ids = list(passage_ids)
     if ids:
-        _sync("facts_passagetext", "passage_id", _PASSAGE_STATE, account_id, ids)
-        _sync("facts_passagevector", "passage_id", _PASSAGE_STATE, account_id, ids)
+        _sync(IndexedUnit.PASSAGE, "facts_passagetext", _PASSAGE_STATE, account_id, ids)
 
 
 def _write_text(
@@ -127,65 +130,109 @@ def write_passage_text(passages: Sequence[Passage]) -> None:
 
 
 def _write_vectors(
-    table: str,
-    key: str,
-    state: str,
-    account_id: uuid.UUID,
-    space: int,
-    vectors: Sequence[tuple[uuid.UUID, Sequence[float]]],
-) -> None:
+    unit: IndexedUnit, state: str, account_id: uuid.UUID, vectors: Sequence[tuple[uuid.UUID, Embedded]]
+) -> int:
+    """Write vectors, all of one embedder, and return how many rows were.
+
+    ``state`` locks its rows and leaves out those that somebody else is changing: a row written from what they are
+    about to change would stay wrong. What is left out is found missing again.
+    """
     if not vectors:
-        return
+        return 0
+    (identity,) = {embedded.identity for _, embedded in vectors}
+    space = embedding.space(identity)
+    key, table = f"{unit}_id", vector_tables.table(unit, space.dimensions)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table} ({key}, space_id, {_COLUMNS}, h)"
             f" SELECT x.id, %(space)s, {_STATE_COLUMNS}, t.h::halfvec"
-            f" FROM ({state}) x JOIN unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS t(id, h) ON t.id = x.id"
+            f" FROM ({state} FOR SHARE OF {unit[0]} SKIP LOCKED) x"
+            " JOIN unnest(%(ids)s::uuid[], %(vectors)s::text[]) AS t(id, h) ON t.id = x.id"
             f" ON CONFLICT ({key}, space_id) DO UPDATE SET h = EXCLUDED.h",
             {
                 "account": account_id,
-                "space": space,
+                "space": space.id,
                 "ids": [row_id for row_id, _ in vectors],
-                "vectors": ["[" + ",".join(f"{float(x):.6g}" for x in vector) + "]" for _, vector in vectors],
+                "vectors": [literal(embedded.numbers) for _, embedded in vectors],
             },
         )
+        return cursor.rowcount
 
 
-def write_fact_vectors(
-    account_id: uuid.UUID, *, space: int, vectors: Sequence[tuple[uuid.UUID, Sequence[float]]]
-) -> None:
-    """Write the vectors of facts in one embedding space, replacing earlier ones of that space."""
-    _write_vectors("facts_factvector", "fact_id", _FACT_STATE, account_id, space, vectors)
+def literal(numbers: Sequence[float]) -> str:
+    """Return a vector as PostgreSQL reads it; half precision keeps four digits."""
+    return "[" + ",".join([f"{float(number):.5g}" for number in numbers]) + "]"
 
 
-def write_passage_vectors(
-    account_id: uuid.UUID, *, space: int, vectors: Sequence[tuple[uuid.UUID, Sequence[float]]]
-) -> None:
-    """Write the vectors of passages in one embedding space, replacing earlier ones of that space."""
-    _write_vectors("facts_passagevector", "passage_id", _PASSAGE_STATE, account_id, space, vectors)
+def write_fact_vectors(account_id: uuid.UUID, *, vectors: Sequence[tuple[uuid.UUID, Embedded]]) -> int:
+    """Write the vectors of facts into the space of their embedder, replacing earlier ones; return how many."""
+    return _write_vectors(IndexedUnit.FACT, _FACT_STATE, account_id, vectors)
 
 
-def facts_missing_vectors(account_id: uuid.UUID, *, space: int, limit: int) -> list[tuple[uuid.UUID, str]]:
+def write_passage_vectors(account_id: uuid.UUID, *, vectors: Sequence[tuple[uuid.UUID, Embedded]]) -> int:
+    """Write the vectors of passages into the space of their embedder, replacing earlier ones; return how many."""
+    return _write_vectors(IndexedUnit.PASSAGE, _PASSAGE_STATE, account_id, vectors)
+
+
+def facts_missing_vectors(
+    account_id: uuid.UUID, *, space: Space, limit: int, newest_first: bool = False
+) -> list[tuple[uuid.UUID, str]]:
     """Return up to ``limit`` (id, statement) of searchable facts that have no vector in ``space``."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT f.id, f.statement FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
-            " WHERE t.account_id = %s AND t.active AND NOT EXISTS ("
-            "   SELECT 1 FROM facts_factvector v WHERE v.fact_id = t.fact_id AND v.space_id = %s)"
-            " ORDER BY f.id LIMIT %s",
-            [account_id, space, limit],
+            f" WHERE {_missing(IndexedUnit.FACT, space)} ORDER BY t.fact_id {_order(newest_first)} LIMIT %(limit)s",
+            {"account": account_id, "space": space.id, "limit": limit},
         )
         return cursor.fetchall()
 
 
-def passages_missing_vectors(account_id: uuid.UUID, *, space: int, limit: int) -> list[tuple[uuid.UUID, str]]:
+def passages_missing_vectors(
+    account_id: uuid.UUID, *, space: Space, limit: int, newest_first: bool = False
+) -> list[tuple[uuid.UUID, str]]:
     """Return up to ``limit`` (id, indexed text) of searchable passages that have no vector in ``space``."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT p.id, p.speaker_name, p.text FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
-            " WHERE t.account_id = %s AND t.active AND NOT EXISTS ("
-            "   SELECT 1 FROM facts_passagevector v WHERE v.passage_id = t.passage_id AND v.space_id = %s)"
-            " ORDER BY p.id LIMIT %s",
-            [account_id, space, limit],
+            f" WHERE {_missing(IndexedUnit.PASSAGE, space)} ORDER BY t.passage_id {_order(newest_first)}"
+            " LIMIT %(limit)s",
+            {"account": account_id, "space": space.id, "limit": limit},
         )
         return [(row_id, textindex.passage_text(speaker, text)) for row_id, speaker, text in cursor.fetchall()]
+
+
+def count_missing_vectors(account_id: uuid.UUID, *, space: Space) -> int:
+    """Return how many searchable facts and passages have no vector in ``space``."""
+    counts = " + ".join(
+        f"(SELECT count(*) FROM facts_{unit}text t WHERE {_missing(unit, space)})" for unit in IndexedUnit
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {counts}", {"account": account_id, "space": space.id})
+        return cursor.fetchone()[0]
+
+
+def drop_vectors(account_id: uuid.UUID, *, space: Space, limit: int) -> int:
+    """Delete up to ``limit`` vectors of facts and as many of passages of ``space``; return how many were."""
+    dropped = 0
+    with connection.cursor() as cursor:
+        for unit in IndexedUnit:
+            table, key = vector_tables.table(unit, space.dimensions), f"{unit}_id"
+            cursor.execute(
+                f"DELETE FROM {table} WHERE account_id = %(account)s AND space_id = %(space)s AND {key} IN ("
+                f" SELECT {key} FROM {table} WHERE account_id = %(account)s AND space_id = %(space)s LIMIT %(limit)s)",
+                {"account": account_id, "space": space.id, "limit": limit},
+            )
+            dropped += cursor.rowcount
+    return dropped
+
+
+def _missing(unit: str, space: Space) -> str:
+    table = vector_tables.table(unit, space.dimensions)
+    return (
+        f"t.account_id = %(account)s AND t.active AND NOT EXISTS (SELECT FROM {table} v"
+        f" WHERE v.account_id = t.account_id AND v.{unit}_id = t.{unit}_id AND v.space_id = %(space)s)"
+    )
+
+
+def _order(newest_first: bool) -> str:
+    return "DESC" if newest_first else "ASC"

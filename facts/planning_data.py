@@ -14,11 +14,12 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Q
 
-from facts import embedding
+from facts import embedding, index, vector_tables
 from facts.canonical import stated_identity_key
 from facts.claims import claim_of
 from facts.consolidation import Claim, Known, OpenSet
-from facts.models import ConflictMember, Evidence, Fact, Separation
+from facts.embedding import Embedded
+from facts.models import ConflictMember, Evidence, Fact, IndexedUnit, Separation
 from facts.vocabulary import ConflictStatus, Form
 
 #: Cosine distance up to which two statements may say the same thing (0 to 2); measured by Haki for its embedder, whose
@@ -89,27 +90,23 @@ def _open_sets(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> list[Ope
     ]
 
 
-def near_facts(
-    *, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.UUID, vector: Sequence[float]
-) -> list[Known]:
+def near_facts(*, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.UUID, vector: Embedded) -> list[Known]:
     """Return the subject's searchable facts within :data:`NEAR_DISTANCE` of ``vector``, nearest first."""
-    provider = embedding.provider()
-    if provider is None:
-        return []
-    literal = "[" + ",".join(f"{float(x):.6g}" for x in vector) + "]"
+    space = embedding.space(vector.identity)
+    table = vector_tables.table(IndexedUnit.FACT, space.dimensions)
     with connection.cursor() as cursor:
         # "+ 0" keeps the planner on the covering b-tree: an exact scan of this subject's rows.
         cursor.execute(
             "SELECT fact_id FROM ("
-            " SELECT fact_id, (h <=> %s::halfvec) + 0 AS d FROM facts_factvector"
+            f" SELECT fact_id, (h <=> %s::halfvec) + 0 AS d FROM {table}"
             " WHERE account_id = %s AND scope_id = %s AND subject_id = %s AND active AND space_id = %s"
             " ORDER BY d LIMIT %s) nearest WHERE d <= %s ORDER BY d, fact_id",
             [
-                literal,
+                index.literal(vector.numbers),
                 account_id,
                 scope_id,
                 subject_id,
-                embedding.space_id(provider.identity),
+                space.id,
                 NEAR_LIMIT,
                 NEAR_DISTANCE,
             ],

@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from facts import conflict_sets, embedding, index, lifecycle, withholding
+from facts import conflict_sets, index, lifecycle, withholding
 from facts.actors import Actor
 from facts.candidates import Candidate
 from facts.canonical import normalise_predicate, normalise_text, statement_hash, value_key
 from facts.claims import make_claim
 from facts.clock import now
 from facts.consolidation import Plan, Proposal, Verb, plan
+from facts.embedding import Embedded
 from facts.errors import DomainError
 from facts.ids import new_id
 from facts.locks import lock_subject
@@ -67,7 +68,7 @@ class Result(StrEnum):
 class Submission:
     """A candidate with what the pipeline knows about it: its event and passage, its subject, its extractor.
 
-    ``vector``: the statement's unit vector in the registered embedder's space, when there is one.
+    ``vector``: the statement's vector, when there is one.
     """
 
     event: Event
@@ -78,7 +79,7 @@ class Submission:
     provider: str
     model: str
     prompt_version: str
-    vector: Sequence[float] | None = None
+    vector: Embedded | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +283,7 @@ def _proposal(
     )
 
 
-def _plan(fact: Fact, proposal: Proposal, *, vector: Sequence[float] | None) -> Plan:
+def _plan(fact: Fact, proposal: Proposal, *, vector: Embedded | None) -> Plan:
     """Plan against what is believed; look for near matches only where nothing else was found."""
     facts, open_sets = believed(
         account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, claim=proposal.claim
@@ -414,12 +415,9 @@ def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Acto
     return Placement(result=Result.FACT, reason=decided.reason, fact_id=fact.id, status=fact.status)
 
 
-def _write_vector(fact: Fact, vector: Sequence[float] | None) -> None:
-    provider = embedding.provider()
-    if provider is None or vector is None:
-        return
-    space = embedding.space_id(provider.identity)
-    index.write_fact_vectors(fact.account_id, space=space, vectors=[(fact.id, vector)])
+def _write_vector(fact: Fact, vector: Embedded | None) -> None:
+    if vector is not None:
+        index.write_fact_vectors(fact.account_id, vectors=[(fact.id, vector)])
 
 
 def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from facts import embedding, index, jobs
+from facts import index, jobs
 from facts.actors import pipeline
 from facts.candidates import Candidate
 from facts.clock import now
+from facts.embedding import Embedded
 from facts.errors import DomainError
 from facts.jobs import Claim
 from facts.locks import lock_subject
@@ -300,7 +301,7 @@ def _passage_of(number: int, turn: LoadedTurn, quote: str, written: dict[tuple[i
     return written.get((number, passages.find(list(turn.slices), text=turn.turn.text, quote=quote)))
 
 
-def _write_passages(loaded: Loaded, *, vectors: Sequence[Sequence[float]] | None) -> dict[tuple[int, int], Passage]:
+def _write_passages(loaded: Loaded, *, vectors: Sequence[Embedded] | None) -> dict[tuple[int, int], Passage]:
     """Write an event's passages with their index rows, unless they are there; returns them by (turn, slice)."""
     event = loaded.event
     places = [
@@ -329,11 +330,9 @@ def _write_passages(loaded: Loaded, *, vectors: Sequence[Sequence[float]] | None
     Passage.objects.bulk_create(fresh)
     index.write_passage_text(fresh)
     rows = {**known, **{row.ordinal: row for row in fresh}}
-    provider = embedding.provider()
-    if vectors is not None and provider is not None:
+    if vectors is not None:
         index.write_passage_vectors(
             event.account_id,
-            space=embedding.space_id(provider.identity),
             vectors=[(rows[ordinal].id, vector) for ordinal, vector in enumerate(vectors)],
         )
     return {(number, position): rows[ordinal] for ordinal, (number, position, _, _) in enumerate(places)}

@@ -16,6 +16,7 @@ from django.db.models import Q
 
 from facts import embedding, textindex
 from facts.candidates import Candidate
+from facts.embedding import Embedded
 from facts.models import Event, Subject
 from ingest import passages
 from ingest.extraction import (
@@ -68,7 +69,7 @@ class Proposed:
 
     turn: int
     candidate: Candidate
-    vector: Sequence[float] | None = None
+    vector: Embedded | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Reading:
 
     proposed: tuple[Proposed, ...]
     rejections: tuple[Rejection, ...]
-    vectors: tuple[Sequence[float], ...] | None
+    vectors: tuple[Embedded, ...] | None
 
 
 def configured_extractor() -> Extractor:

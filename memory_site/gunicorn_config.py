@@ -30,6 +30,9 @@ def post_worker_init(worker: Any) -> None:
 
 def _warm() -> None:
     """Embed one word; failures are for whoever needs a vector to report."""
+    from django.db import connection
+
     from facts import embedding
 
     embedding.try_embed(["ready"])
+    connection.close()

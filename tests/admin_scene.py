@@ -135,17 +135,17 @@ def _say_how_to_be_reached(account: Account) -> None:
 
 def _write_vectors(account: Account) -> None:
     """Do what the worker does later: give every searchable text its vector."""
-    provider = embedding.provider()
+    provider = embedding.writing()
     if provider is None:
         return
-    space = embedding.space_id(provider.identity)
+    space = embedding.space(provider.identity)
     for missing, write in (
         (index.facts_missing_vectors, index.write_fact_vectors),
         (index.passages_missing_vectors, index.write_passage_vectors),
     ):
         rows = missing(account.id, space=space, limit=100)
-        vectors = provider.embed_documents([text for _, text in rows])
-        write(account.id, space=space, vectors=[(pk, vector) for (pk, _), vector in zip(rows, vectors, strict=True)])
+        vectors = embedding.try_embed([text for _, text in rows]) or []
+        write(account.id, vectors=[(pk, vector) for (pk, _), vector in zip(rows, vectors, strict=True)])
 
 
 def sign_in(client: Client, principal: Principal, *, staff: bool = True) -> Client:

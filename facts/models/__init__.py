@@ -30,6 +30,14 @@ from facts.models.tenancy import (
     Subject,
     User,
 )
+from facts.models.wide_vectors import (
+    FactVector768,
+    FactVector1024,
+    FactVector1536,
+    PassageVector768,
+    PassageVector1024,
+    PassageVector1536,
+)
 
 __all__ = [
     "Account",
@@ -46,6 +54,9 @@ __all__ = [
     "FactRevision",
     "FactText",
     "FactVector",
+    "FactVector768",
+    "FactVector1024",
+    "FactVector1536",
     "Identity",
     "IndexedUnit",
     "Job",
@@ -54,6 +65,9 @@ __all__ = [
     "Passage",
     "PassageText",
     "PassageVector",
+    "PassageVector768",
+    "PassageVector1024",
+    "PassageVector1536",
     "PredicateAlias",
     "Relation",
     "Scope",

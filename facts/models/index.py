@@ -18,7 +18,7 @@ from facts.models.facts import Fact
 from facts.models.owned import Owned
 from facts.models.tenancy import Account, Scope, Subject
 
-#: Width of the default vector table; a model of another width needs a table of its own.
+#: Width of the default vector tables; those of other widths are in ``facts.models.wide_vectors``.
 VECTOR_DIMENSIONS = 384
 
 
@@ -30,7 +30,12 @@ class IndexedUnit(models.TextChoices):
 
 
 class EmbeddingSpace(models.Model):
-    """An embedder identity: only vectors of one space may be compared with each other."""
+    """An embedder identity: only vectors of one space may be compared with each other.
+
+    ``serving``: the one space whose vectors reads compare with; it changes only when another is complete.
+    ``blueprint`` is what its embedder can be made again from, without secrets. ``asked_for_at`` is when the youngest
+    process started whose settings ask for this space.
+    """
 
     id = models.SmallAutoField(primary_key=True)
     provider = models.CharField(max_length=64)
@@ -38,17 +43,25 @@ class EmbeddingSpace(models.Model):
     version = models.CharField(max_length=128)
     dimensions = models.PositiveIntegerField()
     recipe = models.CharField(max_length=128)
+    blueprint = models.JSONField(default=dict)
+    serving = models.BooleanField(default=False)
+    serving_since = models.DateTimeField(null=True)
+    asked_for_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
                 fields=["provider", "model", "version", "dimensions", "recipe"], name="embedding_space_once"
-            )
+            ),
+            models.UniqueConstraint(fields=["serving"], condition=Q(serving=True), name="embedding_space_one_serves"),
         ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}@{self.version}/{self.dimensions}/{self.recipe}"
 
 
 class IndexRow(models.Model):
-    """The columns that all four narrow tables share.
+    """The columns that all narrow tables share.
 
     ``audience`` packs level, sensitivity, "about a scope" and "provisional" (``facts.audience``).
     """
@@ -66,8 +79,9 @@ class IndexRow(models.Model):
         abstract = True
 
 
-_KEY = ["account", "scope", "subject"]
-_WINDOW = ["audience", "expires_at", "valid_from", "valid_to"]
+#: What a search goes by, and what else must hold before the best rows are taken.
+KEY = ["account", "scope", "subject"]
+WINDOW = ["audience", "expires_at", "valid_from", "valid_to"]
 
 
 class FactVector(IndexRow):
@@ -81,8 +95,8 @@ class FactVector(IndexRow):
     class Meta:
         indexes = [
             models.Index(
-                fields=_KEY,
-                include=["fact", *_WINDOW, "space", "h"],
+                fields=KEY,
+                include=["fact", *WINDOW, "space", "h"],
                 condition=Q(active=True),
                 name="fact_vector_cover",
             )
@@ -100,8 +114,8 @@ class PassageVector(IndexRow):
     class Meta:
         indexes = [
             models.Index(
-                fields=_KEY,
-                include=["passage", *_WINDOW, "space", "h"],
+                fields=KEY,
+                include=["passage", *WINDOW, "space", "h"],
                 condition=Q(active=True),
                 name="passage_vector_cover",
             )
@@ -118,12 +132,12 @@ class FactText(IndexRow):
     class Meta:
         indexes = [
             models.Index(
-                fields=_KEY,
-                include=["fact", *_WINDOW, "tsv"],
+                fields=KEY,
+                include=["fact", *WINDOW, "tsv"],
                 condition=Q(active=True, fits=True),
                 name="fact_text_cover",
             ),
-            models.Index(fields=_KEY, condition=Q(active=True, fits=False), name="fact_text_big"),
+            models.Index(fields=KEY, condition=Q(active=True, fits=False), name="fact_text_big"),
         ]
 
 
@@ -137,12 +151,12 @@ class PassageText(IndexRow):
     class Meta:
         indexes = [
             models.Index(
-                fields=_KEY,
-                include=["passage", *_WINDOW, "tsv"],
+                fields=KEY,
+                include=["passage", *WINDOW, "tsv"],
                 condition=Q(active=True, fits=True),
                 name="passage_text_cover",
             ),
-            models.Index(fields=_KEY, condition=Q(active=True, fits=False), name="passage_text_big"),
+            models.Index(fields=KEY, condition=Q(active=True, fits=False), name="passage_text_big"),
         ]
 
 

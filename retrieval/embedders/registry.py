@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from facts import embedding
+from facts.embedding import Embedded
 from retrieval.embedders.base import Embedder, EmbeddingUnavailable, Vector
 from retrieval.embedders.local import LocalEmbedder
 from retrieval.embedders.query_cache import QueryCache
@@ -42,12 +43,20 @@ def register() -> None:
 
 
 def configured() -> Embedder | None:
-    """Return the embedder in use, or ``None`` when this deployment has none."""
-    return embedding.provider()
+    """Return the embedder that reads go by: that of the space that serves (``facts.embedding``).
+
+    ``None`` when vectors are switched off (:func:`switched_off`), or when that embedder cannot be made here.
+    """
+    return embedding.reading()
 
 
-def embed_query(*, account_id: uuid.UUID, text: str, seconds: float) -> Vector:
-    """Return the vector of a question within ``seconds``.
+def switched_off() -> bool:
+    """Tell whether this deployment runs without vectors because its settings say so."""
+    return embedding.provider() is None
+
+
+def embed_query(*, account_id: uuid.UUID, text: str, seconds: float) -> Embedded:
+    """Return the vector of a question within ``seconds``, with the identity of the embedder that made it.
 
     Raises :class:`EmbeddingUnavailable` when there is no embedder, it fails, or it is late. An embedder that
     answers in bounded time is called directly; others run on their own few threads.
@@ -58,7 +67,7 @@ def embed_query(*, account_id: uuid.UUID, text: str, seconds: float) -> Vector:
     answer = _answer(embedder, account_id, text) if embedder.bounded else _in_time(embedder, account_id, text, seconds)
     if isinstance(answer, EmbeddingUnavailable):
         raise answer
-    return answer
+    return Embedded(embedder.identity, answer)
 
 
 def _answer(embedder: Embedder, account_id: uuid.UUID, text: str) -> Vector | EmbeddingUnavailable:

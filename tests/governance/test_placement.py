@@ -307,23 +307,14 @@ def test_somebody_unknown_is_asked_about(account, ada):
 # Near matches
 
 
-class OneDirection:
-    """An embedder that is never asked: tests bring their vectors."""
-
-    identity = embedding.EmbedderIdentity("test", "test", "1", 384, "none")
-
-    def embed_documents(self, texts):
-        raise AssertionError("not asked")
-
-
-def vector(angle: float) -> list[float]:
+def vector(angle: float) -> embedding.Embedded:
     """Return a unit vector whose cosine distance to ``vector(0)`` is ``angle``."""
-    return [1 - angle, (1 - (1 - angle) ** 2) ** 0.5, *[0.0] * 382]
+    identity = embedding.EmbedderIdentity("test", "test", "1", 384, "none")
+    return embedding.Embedded(identity, [1 - angle, (1 - (1 - angle) ** 2) ** 0.5, *[0.0] * 382])
 
 
 @pytest.mark.parametrize(("distance", "marked"), [(0.0, True), (0.27, True), (0.3, False)])
-def test_a_near_claim_by_another_name_is_marked_and_hides_nothing(ada, monkeypatch, distance, marked):
-    monkeypatch.setattr(embedding, "_provider", OneDirection())
+def test_a_near_claim_by_another_name_is_marked_and_hides_nothing(ada, distance, marked):
     first = submitted_fact(ada, {"city": "Lyon"}, vector=vector(0))
     second = submitted_fact(ada, {"city": "Paris"}, predicate="located_in", vector=vector(distance))
     first.refresh_from_db()

@@ -47,6 +47,8 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEmbedder]:
     overrides.forget()
     # Tests that commit empty the table whose numbers are remembered here.
     monkeypatch.setattr(embedding, "_spaces", {})
+    # How often a process looks which space serves is no part of what these tests count.
+    monkeypatch.setattr(embedding, "NOTICE_SECONDS", 3_600)
     embedding.register(made)
     yield made
     registry.register()
@@ -54,15 +56,15 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEmbedder]:
 
 def index_vectors(account: Account) -> None:
     """Write the vectors of everything searchable that has none yet, as the worker does."""
-    provider = embedding.provider()
-    space = embedding.space_id(provider.identity)
+    provider = embedding.writing()
+    space = embedding.space(provider.identity)
     for missing, write in (
         (index.facts_missing_vectors, index.write_fact_vectors),
         (index.passages_missing_vectors, index.write_passage_vectors),
     ):
         rows = missing(account.id, space=space, limit=10_000)
-        vectors = provider.embed_documents([text for _, text in rows])
-        write(account.id, space=space, vectors=[(row_id, v) for (row_id, _), v in zip(rows, vectors, strict=True)])
+        vectors = embedding.try_embed([text for _, text in rows]) or []
+        write(account.id, vectors=[(row_id, v) for (row_id, _), v in zip(rows, vectors, strict=True)])
 
 
 @pytest.fixture

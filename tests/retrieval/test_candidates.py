@@ -121,7 +121,7 @@ def _question(embedder: WordEmbedder, text: str) -> Question:
     return Question(
         weights={"tea": 1, "ana": 2},
         vector=candidates.vector_literal(embedder.embed_query(text)),
-        space=embedding.space_id(embedder.identity),
+        space=embedding.space(embedder.identity),
     )
 
 

@@ -13,14 +13,9 @@ def test_missing_vectors_are_written_once(account: Account, ana: Subject, monkey
     monkeypatch.setattr(vectors, "CHUNK", 2)
     for number in range(3):
         FactFactory(subject=ana, statement=f"Ana likes tea number {number}.")
-    assert vectors.fill_missing(account.id) == 6
+    assert vectors.fill_missing_everywhere() == 6
     assert (FactVector.objects.count(), PassageVector.objects.count()) == (3, 3)
-    assert vectors.fill_missing(account.id) == 0
-
-
-def test_every_account_gets_its_vectors(account: Account, ana: Subject) -> None:
-    FactFactory(subject=ana, statement="Ana likes tea.")
-    assert vectors.fill_missing_everywhere() == 2
+    assert vectors.fill_missing_everywhere() == 0
 
 
 def test_a_failing_embedder_ends_the_round(
@@ -32,10 +27,10 @@ def test_a_failing_embedder_ends_the_round(
         raise RuntimeError("gone")
 
     monkeypatch.setattr(embedder, "embed_documents", fail)
-    assert vectors.fill_missing(account.id) == 0
+    assert vectors.fill_missing_everywhere() == 0
 
 
 def test_without_an_embedder_there_is_nothing_to_do(account: Account, ana: Subject) -> None:
     FactFactory(subject=ana, statement="Ana likes tea.")
     embedding.register(None)
-    assert vectors.fill_missing(account.id) == 0
+    assert vectors.fill_missing_everywhere() == 0

@@ -14,6 +14,8 @@ from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.embedders.local import LocalEmbedder
 
+pytestmark = pytest.mark.django_db
+
 ACCOUNT = uuid.UUID(int=1)
 
 
@@ -48,6 +50,7 @@ def test_the_setting_chooses(settings: object) -> None:
     settings.HAKI_EMBED_PROVIDER = "none"
     registry.register()
     assert embedding.provider() is None
+    assert registry.switched_off()
     with pytest.raises(EmbeddingUnavailable, match="no embedder"):
         registry.embed_query(account_id=ACCOUNT, text="x", seconds=1)
 
