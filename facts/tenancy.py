@@ -13,6 +13,7 @@ from facts.canonical import has_control_characters
 from facts.errors import DomainError, NotFound
 from facts.ids import new_id
 from facts.models import Account, AccountSecret, Identity, Scope, Subject
+from facts.statements import rows
 from facts.vocabulary import SubjectKind
 
 ROOT = "/"
@@ -40,15 +41,17 @@ def enter_account(account_id: uuid.UUID, *, local: Mapping[str, str] | None = No
     if not connection.in_atomic_block:
         raise RuntimeError("An account is entered inside a transaction only.")
     settings = {"app.account": str(account_id), **(local or {})}
-    chosen = ", ".join(["set_config(%s, %s, true)"] * len(settings))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {chosen} FROM (SELECT current_setting('app.account', true) AS now) s"
-            " WHERE coalesce(now, '') IN ('', %s)",
-            [*(part for pair in settings.items() for part in pair), str(account_id)],
-        )
-        if cursor.fetchone() is None:
-            raise RuntimeError("This transaction already belongs to another account.")
+    chosen = ", ".join(f"set_config(%(name{n})s, %(value{n})s, true)" for n in range(len(settings)))
+    values = {f"name{n}": name for n, name in enumerate(settings)} | {
+        f"value{n}": value for n, value in enumerate(settings.values())
+    }
+    entered = rows(
+        f"SELECT {chosen} FROM (SELECT current_setting('app.account', true) AS now) s"
+        " WHERE coalesce(now, '') IN ('', %(account)s)",
+        {**values, "account": str(account_id)},
+    )
+    if not entered:
+        raise RuntimeError("This transaction already belongs to another account.")
 
 
 def create_account(*, key: str, name: str, timezone: str = "UTC") -> Account:

@@ -167,6 +167,14 @@ TABLE: tuple[Setting, ...] = (
         "Storage",
     ),
     Setting(
+        "MEMORY_PREPARED_STATEMENTS",
+        switch,
+        True,
+        "Let each database session keep the plans of the statements that reads send. Off behind a pooler that hands "
+        "out sessions by the transaction and does not know prepared statements.",
+        "Storage",
+    ),
+    Setting(
         "MEMORY_TEST_DATABASE",
         text,
         "test_memory",

@@ -1,7 +1,8 @@
 """The queries of a context call: which rows come nearest, and what is known of them.
 
-A search never leaves its covering index. Its question goes in as values, because a plan made for an unknown
-``tsquery`` is many times slower, and ``+ 0`` keeps any approximate index out of the exact search.
+A search never leaves its covering index, of which there is one for each, so that a plan that was made without
+knowing the question is as good as any and can be kept (``facts.statements``). ``+ 0`` keeps any approximate index
+out of the exact search.
 """
 
 from __future__ import annotations
@@ -12,19 +13,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from django.db import connection
-
-from facts import textindex
+from facts import textindex, vector_tables
+from facts.embedding import Space
 from facts.models import IndexedUnit
+from facts.statements import id_array, rows
 from retrieval.embedders.base import Vector
 from retrieval.lexical import any_of
 from retrieval.visibility import Visibility
 
 _TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
-_VECTOR = {IndexedUnit.FACT: "facts_factvector", IndexedUnit.PASSAGE: "facts_passagevector"}
 _KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
 #: Seconds are read many times faster than a written date; microseconds survive.
 _EPOCH = "date_part('epoch', {})"
+#: Room for lexemes in a statement grows by this many; an empty one costs nothing that could be measured.
+SLOTS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,22 +35,33 @@ class Question:
 
     weights: Mapping[str, int] = field(default_factory=dict)
     vector: str | None = None
-    space: int | None = None
+    space: Space | None = None
 
     def parameters(self) -> dict[str, Any]:
         """Return what the queries refer to."""
-        lexemes = {f"lexeme{number}": any_of([lexeme]) for number, lexeme in enumerate(self.weights)}
-        return {**lexemes, "vector": self.vector, "space": self.space}
+        values: dict[str, Any] = {"vector": self.vector, "space": self.space.id if self.space else None}
+        if self.weights:
+            lexemes: list[str | None] = [any_of([lexeme]) for lexeme in self.weights]
+            weights = list(self.weights.values())
+            empty = self._slots() - len(weights)
+            values |= {f"lexeme{slot}": lexeme for slot, lexeme in enumerate(lexemes + [None] * empty)}
+            values |= {f"weight{slot}": weight for slot, weight in enumerate(weights + [0] * empty)}
+            values["weights"] = sum(weights)
+        return values
 
     def text_score(self, table: str) -> str:
         """Return the SQL expression of the weight that a row of ``table`` holds of the question, 0 to 1."""
         if not self.weights:
             return "0::float8"
         held = " + ".join(
-            f"CASE WHEN {table}.tsv @@ %(lexeme{number})s::tsquery THEN {weight} ELSE 0 END"
-            for number, weight in enumerate(self.weights.values())
+            f"CASE WHEN {table}.tsv @@ %(lexeme{slot})s::tsquery THEN %(weight{slot})s::int ELSE 0 END"
+            for slot in range(self._slots())
         )
-        return f"({held})::float8 / {sum(self.weights.values())}"
+        return f"({held}) / %(weights)s::float8"
+
+    def _slots(self) -> int:
+        """Return for how many lexemes the statement has room: few numbers, so that few statements are prepared."""
+        return -(-len(self.weights) // SLOTS) * SLOTS
 
 
 class FactRow(NamedTuple):
@@ -109,11 +122,11 @@ def nearest(
 
     ``among`` replaces the test of being current by membership in these ids.
     """
-    table, key = _VECTOR[unit], _KEY[unit]
+    table, key = vector_tables.table(unit, question.space.dimensions), _KEY[unit]
     return _ids(
         f"SELECT v.{key} FROM {table} v WHERE {_condition(visible, 'v', key, among)} AND v.space_id = %(space)s"
         f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s",
-        {**visible.parameters(), **question.parameters(), "limit": limit, "among": among},
+        {**visible.parameters(), **question.parameters(), "limit": limit, **_members(among)},
     )
 
 
@@ -143,7 +156,7 @@ def matching(
             **question.parameters(),
             "match": any_of(match),
             "limit": limit,
-            "among": among,
+            **_members(among),
         },
     )
 
@@ -152,7 +165,7 @@ def naming(
     names: Sequence[str], visible: Visibility, *, beside: Sequence[uuid.UUID], limit: int
 ) -> list[tuple[str, uuid.UUID]]:
     """Return up to ``limit`` current facts for each name that has it in its text and is not in ``beside``."""
-    parameters: dict[str, Any] = {**visible.parameters(), "beside": list(beside), "limit": limit}
+    parameters: dict[str, Any] = {**visible.parameters(), "beside": id_array(beside), "limit": limit}
     parts = []
     for number, name in enumerate(names):
         parameters |= {f"name{number}": name, f"stem{number}": textindex.phrase(name)}
@@ -160,13 +173,11 @@ def naming(
         parts.append(
             f"(SELECT %(name{number})s::text AS name, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
             f" FROM facts_facttext t WHERE {visible.current('t')} AND t.tsv @@ {query}"
-            " AND NOT t.fact_id = ANY(%(beside)s) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
+            " AND NOT t.fact_id = ANY(%(beside)s::uuid[]) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
         )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT name, fact_id FROM ({' UNION ALL '.join(parts)}) x ORDER BY hop, rank DESC, fact_id", parameters
-        )
-        return cursor.fetchall()
+    return rows(
+        f"SELECT name, fact_id FROM ({' UNION ALL '.join(parts)}) x ORDER BY hop, rank DESC, fact_id", parameters
+    )
 
 
 def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | None = None) -> list[uuid.UUID]:
@@ -181,26 +192,25 @@ def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | Non
         " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0,"
         " extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from)) / 2592000))) DESC, f.id"
         " LIMIT %(limit)s",
-        {**visible.parameters(), "limit": limit, "among": among},
+        {**visible.parameters(), "limit": limit, **_members(among)},
     )
 
 
 def fetch_facts(ids: Sequence[uuid.UUID], question: Question, visible: Visibility, *, current: bool) -> list[FactRow]:
     """Return the rows of ``ids`` that the reader may still see, with both scores for each of them."""
     condition = visible.current("t") if current else visible.allowed("t")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT f.id, f.version, f.scope_id, f.subject_id, f.status, f.withheld, f.possibly_conflicting,"
-            " f.statement, f.predicate, f.value, f.qualifiers, f.category, f.kind, f.form, f.sensitivity,"
-            f" f.confidence, f.evidence_level, f.origin_trust, f.volatility, {_scores(question)},"
-            f" {_EPOCH.format('f.valid_from')}, {_EPOCH.format('f.valid_to')}, {_EPOCH.format('f.recorded_from')},"
-            f" {_EPOCH.format('f.last_reinforced_at')}"
-            " FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
-            f" {_vector_join(question, 'fact')}"
-            f" WHERE t.fact_id = ANY(%(ids)s) AND {condition}",
-            {**visible.parameters(), **question.parameters(), "ids": list(ids)},
-        )
-        return [FactRow(*row[:-4], *map(_instant, row[-4:])) for row in cursor.fetchall()]
+    found = rows(
+        "SELECT f.id, f.version, f.scope_id, f.subject_id, f.status, f.withheld, f.possibly_conflicting,"
+        " f.statement, f.predicate, f.value, f.qualifiers, f.category, f.kind, f.form, f.sensitivity,"
+        f" f.confidence, f.evidence_level, f.origin_trust, f.volatility, {_scores(question)},"
+        f" {_EPOCH.format('f.valid_from')}, {_EPOCH.format('f.valid_to')}, {_EPOCH.format('f.recorded_from')},"
+        f" {_EPOCH.format('f.last_reinforced_at')}"
+        " FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
+        f" {_vector_join(question, 'fact')}"
+        f" WHERE t.fact_id = ANY(%(ids)s::uuid[]) AND {condition}",
+        {**visible.parameters(), **question.parameters(), "ids": id_array(ids)},
+    )
+    return [FactRow(*row[:-4], *map(_instant, row[-4:])) for row in found]
 
 
 def fetch_passages(
@@ -210,45 +220,46 @@ def fetch_passages(
 
     ``known_at`` leaves out what was recorded later.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, e.kind, e.origin_trust,"
-            f" {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
-            " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
-            f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
-            f" WHERE t.passage_id = ANY(%(ids)s) AND {visible.current('t')}"
-            " AND (%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s)",
-            {**visible.parameters(), **question.parameters(), "ids": list(ids), "known_at": known_at},
-        )
-        return [PassageRow(*row[:-1], _instant(row[-1])) for row in cursor.fetchall()]
+    found = rows(
+        "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, e.kind, e.origin_trust,"
+        f" {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
+        " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
+        f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
+        f" WHERE t.passage_id = ANY(%(ids)s::uuid[]) AND {visible.current('t')}"
+        " AND (%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s::timestamptz)",
+        {**visible.parameters(), **question.parameters(), "ids": id_array(ids), "known_at": known_at},
+    )
+    return [PassageRow(*row[:-1], _instant(row[-1])) for row in found]
 
 
-def sources(account_id: uuid.UUID, fact_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
+def sources(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
     """Return the events in evidence of each fact."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT fact_id, array_agg(event_id ORDER BY event_id) FROM facts_evidence"
-            " WHERE account_id = %s AND fact_id = ANY(%s) GROUP BY fact_id",
-            [account_id, list(fact_ids)],
-        )
-        return {fact_id: tuple(events) for fact_id, events in cursor.fetchall()}
+    found = rows(
+        "SELECT fact_id, array_agg(event_id ORDER BY event_id) FROM facts_evidence"
+        " WHERE account_id = %(account)s AND fact_id = ANY(%(ids)s::uuid[]) GROUP BY fact_id",
+        {"account": account_id, "ids": id_array(fact_ids)},
+    )
+    return {fact_id: tuple(events) for fact_id, events in found}
 
 
 def anything_stored(visible: Visibility) -> bool:
     """Tell whether the reader may currently see any fact or passage of these scopes at all."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT EXISTS (SELECT FROM facts_facttext t WHERE {visible.current('t')})"
-            f" OR EXISTS (SELECT FROM facts_passagetext t WHERE {visible.current('t')})",
-            visible.parameters(),
-        )
-        return cursor.fetchone()[0]
+    found = rows(
+        f"SELECT EXISTS (SELECT FROM facts_facttext t WHERE {visible.current('t')})"
+        f" OR EXISTS (SELECT FROM facts_passagetext t WHERE {visible.current('t')})",
+        visible.parameters(),
+    )
+    return found[0][0]
 
 
 def _condition(visible: Visibility, table: str, key: str, among: Sequence[uuid.UUID] | None) -> str:
     if among is None:
         return visible.current(table)
-    return f"{visible.allowed(table)} AND {table}.{key} = ANY(%(among)s)"
+    return f"{visible.allowed(table)} AND {table}.{key} = ANY(%(among)s::uuid[])"
+
+
+def _members(among: Sequence[uuid.UUID] | None) -> dict[str, str]:
+    return {} if among is None else {"among": id_array(among)}
 
 
 def _scores(question: Question) -> str:
@@ -257,15 +268,14 @@ def _scores(question: Question) -> str:
 
 
 def _vector_join(question: Question, unit: str) -> str:
-    if not question.vector:
+    if not question.vector or question.space is None:
         return ""
-    return f"LEFT JOIN facts_{unit}vector v ON v.{unit}_id = t.{unit}_id AND v.space_id = %(space)s"
+    table = vector_tables.table(unit, question.space.dimensions)
+    return f"LEFT JOIN {table} v ON v.{unit}_id = t.{unit}_id AND v.space_id = %(space)s"
 
 
-def _ids(statement: str, parameters: dict[str, Any]) -> list[uuid.UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [row[0] for row in cursor.fetchall()]
+def _ids(statement: str, parameters: Mapping[str, Any]) -> list[uuid.UUID]:
+    return [row[0] for row in rows(statement, parameters)]
 
 
 def _instant(seconds: float | None) -> datetime | None:

@@ -17,16 +17,22 @@ DATABASE_NAME = "memory"
 CONNECTION_AGE = 60  # seconds
 POOL = {"min_size": 1, "max_size": 8, "timeout": 10}  # sizes per web process of four threads; seconds
 
+PREPARED_AFTER = 2  # uses of a statement on one connection
+
 # `jit` and parallel workers cost more than they save for queries of milliseconds.
 SESSION = "-c jit=off -c max_parallel_workers_per_gather=0"
 
 
-def build(*, owner_url: str, app_url: str, test_name: str, pool: bool) -> dict[str, dict[str, Any]]:
+def build(
+    *, owner_url: str, app_url: str, test_name: str, pool: bool, prepares: bool = False
+) -> dict[str, dict[str, Any]]:
     """Return Django's `DATABASES`.
 
     Without `owner_url` both aliases use the embedded server. Without `app_url` the application logs in as the
     owner and assumes the restricted role. `pool` is for web processes only: a pool does not survive the
-    worker's forks. Raises `ValueError` when a URL is not a PostgreSQL URL.
+    worker's forks. `prepares` lets the application's sessions keep the plans of statements that the server binds,
+    which are those of `facts.statements`: Django's own are bound by the client. Raises `ValueError` when a URL is not a
+    PostgreSQL URL.
     """
     if not owner_url:
         owner = {
@@ -50,6 +56,8 @@ def build(*, owner_url: str, app_url: str, test_name: str, pool: bool) -> dict[s
     options = {**options, "options": " ".join(filter(None, session))}
     if pool:
         options["pool"] = dict(POOL)
+    if prepares:
+        options["prepare_threshold"] = PREPARED_AFTER
     # Django would make every alias wait for `default`, which here mirrors the one that waits.
     owner_test = {"NAME": test_name, "DEPENDENCIES": []}
     return {
