@@ -91,15 +91,21 @@ class Visibility:
             cursor.execute(
                 f"SELECT t.fact_id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id {believed}"
                 f" AND {self.allowed('t')} ORDER BY t.fact_id LIMIT {HISTORY_LIMIT}",
-                {
-                    **self.parameters(),
-                    "known_at": known_at,
-                    "ended": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED],
-                    "readable": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED, Status.NEEDS_REVALIDATION],
-                    "rejected": Status.REJECTED,
-                },
+                {**self.parameters(), **_believed_parameters(known_at)},
             )
             return [row[0] for row in cursor.fetchall()]
+
+    def held(self, *, known_at: datetime | None) -> str:
+        """Return the condition on facts of the alias ``f`` to be among :meth:`past_facts`, but for who may see them.
+
+        For queries that start from a few facts; ``held_parameters`` are what it refers to.
+        """
+        believed = _BELIEVED_THEN if known_at else _BELIEVED_NOW
+        return f"EXISTS (SELECT 1 FROM (SELECT 1) one {believed})"
+
+    def held_parameters(self, *, known_at: datetime | None) -> dict[str, Any]:
+        """Return what conditions refer to that include :meth:`held`."""
+        return {**self.parameters(), **_believed_parameters(known_at)}
 
 
 _WINDOW = (
@@ -116,6 +122,15 @@ _BELIEVED_THEN = (
     " AND (f.status = ANY(%(readable)s) OR (f.status = %(rejected)s AND f.subject_id = %(reader)s))"
     f" AND {_HELD.format(t='r')}"
 )
+
+
+def _believed_parameters(known_at: datetime | None) -> dict[str, Any]:
+    return {
+        "known_at": known_at,
+        "ended": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED],
+        "readable": [Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED, Status.NEEDS_REVALIDATION],
+        "rejected": Status.REJECTED,
+    }
 
 
 @lru_cache

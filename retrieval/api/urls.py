@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from retrieval.api import views
+from retrieval.api import lineage_views, profile_views, views
 
 urlpatterns: list[URLPattern] = [
     path("context", views.ContextView.as_view()),
@@ -12,5 +12,7 @@ urlpatterns: list[URLPattern] = [
     path("traces", views.TracesView.as_view()),
     path("facts", views.FactsView.as_view()),
     path("timeline", views.TimelineView.as_view()),
+    path("lineage", lineage_views.LineageView.as_view()),
+    path("stable-profile", profile_views.StableProfileView.as_view()),
     path("stats/overview", views.OverviewView.as_view()),
 ]
