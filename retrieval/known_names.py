@@ -14,6 +14,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from django.db.models import F
 
@@ -32,9 +33,18 @@ MAX_QUESTION_WORDS = 200
 #: Names written into one question.
 MAX_NAMES = 3
 
+#: The folded words of an alias.
 Alias = tuple[str, ...]
 
-_remembered: dict[uuid.UUID, tuple[float, Mapping[Alias, str]]] = {}
+
+class Known(NamedTuple):
+    """The name that an alias stands for, and the alias as it is written."""
+
+    name: str
+    written: str
+
+
+_remembered: dict[uuid.UUID, tuple[float, Mapping[Alias, Known]]] = {}
 
 
 def with_names(account_id: uuid.UUID, text: str) -> str:
@@ -46,13 +56,13 @@ def with_names(account_id: uuid.UUID, text: str) -> str:
     if not aliases:
         return text
     asked = [word.folded for word in words(text)[:MAX_QUESTION_WORDS]]
-    known: dict[str, Alias] = {}
+    missing: dict[str, str] = {}
     for alias in _spans(asked):
-        name = aliases.get(alias)
-        if name is not None and not _holds(asked, name):
-            known.setdefault(name, alias)
-    for name, alias in list(known.items())[:MAX_NAMES]:
-        text = _written_in(text, alias, name)
+        known = aliases.get(alias)
+        if known is not None and not _holds(asked, known.name):
+            missing.setdefault(known.name, known.written)
+    for name, written in list(missing.items())[:MAX_NAMES]:
+        text = _written_in(text, written, name)
     return text
 
 
@@ -72,16 +82,15 @@ def _holds(asked: list[str], name: str) -> bool:
     return {word.folded for word in words(name)} <= set(asked)
 
 
-def _written_in(text: str, alias: Alias, name: str) -> str:
+def _written_in(text: str, alias: str, name: str) -> str:
     """Return ``text`` with ``name`` before the alias, or at the end where the alias is written another way."""
-    pattern = r"(?<!\w)" + r"\W+".join(map(re.escape, alias)) + r"(?!\w)"
-    found = re.search(pattern, text, re.IGNORECASE)
+    found = re.search(rf"(?<!\w){re.escape(alias)}(?!\w)", text, re.IGNORECASE)
     if found is None:
         return f"{text} ({name})"
     return f"{text[: found.start()]}{name} ({found.group()}){text[found.end() :]}"
 
 
-def _of_account(account_id: uuid.UUID) -> Mapping[Alias, str]:
+def _of_account(account_id: uuid.UUID) -> Mapping[Alias, Known]:
     known = _remembered.get(account_id)
     if known is not None and known[0] > time.monotonic():
         return known[1]
@@ -92,7 +101,7 @@ def _of_account(account_id: uuid.UUID) -> Mapping[Alias, str]:
     return found
 
 
-def _read(account_id: uuid.UUID) -> dict[Alias, str]:
+def _read(account_id: uuid.UUID) -> dict[Alias, Known]:
     """Return the name that each alias of one subject stands for."""
     with account_transaction(account_id):
         rows = list(
@@ -103,10 +112,10 @@ def _read(account_id: uuid.UUID) -> dict[Alias, str]:
             .values_list("value", "subject_id", "subject__name")[:MAX_ALIASES]
         )
     owners: dict[Alias, set[uuid.UUID]] = {}
-    names: dict[Alias, str] = {}
+    known: dict[Alias, Known] = {}
     for value, subject_id, name in rows:
         alias = tuple(word.folded for word in words(value))
         if 0 < len(alias) <= MAX_ALIAS_WORDS:
             owners.setdefault(alias, set()).add(subject_id)
-            names[alias] = name
-    return {alias: names[alias] for alias, subjects in owners.items() if len(subjects) == 1}
+            known[alias] = Known(name, value)
+    return {alias: known[alias] for alias, subjects in owners.items() if len(subjects) == 1}

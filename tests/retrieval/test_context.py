@@ -15,7 +15,7 @@ from facts.models import Account, Fact, Passage, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity, Status, Volatility
 from governance.access import Principal, Right
-from retrieval import context, profiles
+from retrieval import context, known_names, profiles
 from retrieval.context import ContextAnswer, ContextRequest
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.models import Trace
@@ -305,6 +305,27 @@ def test_the_recall_gate_empties_a_packet_silently(ana: Subject, ask: Ask, setti
     assert answer.packet.empty_reason is EmptyReason.NO_RELEVANT_MEMORY
     assert list(reasons(answer).values()) == ["below_relevance_floor"]
     assert statements(ask("likes tea")) == ["Ana likes tea."]
+
+
+def test_with_the_gate_on_what_is_far_behind_the_best_is_left_out(ana: Subject, ask: Ask, settings: object) -> None:
+    _fact(ana, "Ana likes green tea.")
+    _fact(ana, "Ana likes long walks.")
+    assert len(statements(ask("Does Ana like green tea?"))) == 2
+    settings.HAKI_RECALL_MAX_DISTANCE = 0.9
+    answer = ask("Does Ana like green tea?")
+    assert statements(answer) == ["Ana likes green tea."]
+    assert sorted(reasons(answer).values()) == ["far_behind_best", "top_score"]
+    settings.MEMORY_RECALL_SCORE_SHARE = 0.0
+    assert len(statements(ask("Does Ana like green tea?"))) == 2
+
+
+def test_an_alias_in_the_question_finds_what_is_said_of_the_name(ana: Subject, ask: Ask) -> None:
+    other = SubjectFactory(account=ana.account, key="okoval", name="Oleksandr Koval")
+    IdentityFactory(subject=other, account=ana.account, platform="alias", value="Olek")
+    known_names.forget()
+    _fact(ana, "Ana likes tea.")
+    _fact(other, "Oleksandr Koval has a parrot.")
+    assert statements(ask("Who is Olek?", exact=False, subject_key="okoval"))[0] == "Oleksandr Koval has a parrot."
 
 
 def test_equal_statements_are_served_once(ana: Subject, ask: Ask) -> None:

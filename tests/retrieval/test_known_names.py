@@ -68,7 +68,7 @@ def test_an_alias_of_two_subjects_says_nothing(account: Account) -> None:
 
 def test_an_alias_written_with_accents_is_found(account: Account) -> None:
     known_as(account, "Zoë Washburne", "Zoé")
-    assert known_names.with_names(account.id, "Where is zoe?") == "Where is Zoë Washburne (zoe)?"
+    assert known_names.with_names(account.id, "Where is zoe?") == "Where is zoe? (Zoë Washburne)"
 
 
 def test_at_most_three_names_are_written_in(account: Account) -> None:
