@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from django.db import models
+from pgvector.django import HalfVectorField
 
 from facts.clock import now
-from facts.models import Fact, Scope
+from facts.models import EmbeddingSpace, Fact, Scope
 from facts.models.owned import Owned, one_of
 
 
 class Entity(Owned):
-    """Whatever one or several names stand for."""
+    """Whatever one or several names stand for. It has no name of its own: its aliases are its names."""
 
-    name = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=now)
 
     class Meta:
@@ -20,11 +20,16 @@ class Entity(Owned):
 
 
 class EntityAlias(Owned):
-    """One spelling, folded, of exactly one entity of the account."""
+    """One name, folded (``retrieval.entities.names.fold``), of exactly one entity of the account.
+
+    ``claimed``: a subject goes by it. ``h`` is the name's vector in ``space``, by which look-alikes are proposed.
+    """
 
     entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="aliases", db_index=False)
     folded = models.CharField(max_length=200)
-    shown = models.CharField(max_length=200)
+    claimed = models.BooleanField(default=False)
+    space = models.ForeignKey(EmbeddingSpace, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    h = HalfVectorField(null=True)
 
     class Meta:
         verbose_name_plural = "entity aliases"
@@ -33,20 +38,36 @@ class EntityAlias(Owned):
 
 
 class Mention(Owned):
-    """A fact names an entity. ``confidence`` 0..1 tells how sure it is that the name stands for it."""
+    """A fact names an entity by one of its aliases.
 
-    entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="mentions", db_index=False)
+    ``surface`` is the name as the fact's text has it, empty when the fact is about the entity without naming it.
+    ``confidence`` 0..1 tells how sure it is that a name is meant.
+    """
+
+    alias = models.ForeignKey(EntityAlias, on_delete=models.CASCADE, related_name="mentions", db_index=False)
     fact = models.ForeignKey(Fact, on_delete=models.CASCADE, related_name="+", db_index=False)
     scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="+", db_index=False)
-    surface = models.CharField(max_length=200)
+    surface = models.CharField(max_length=200, blank=True)
     confidence = models.FloatField(default=1.0)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["account", "fact", "entity"], name="mention_once")]
+        constraints = [models.UniqueConstraint(fields=["account", "fact", "alias"], name="mention_once")]
         indexes = [
-            models.Index(fields=["account", "entity", "scope"], include=["fact", "confidence"], name="mention_cover"),
+            models.Index(fields=["account", "alias", "scope"], include=["fact", "confidence"], name="mention_cover"),
             models.Index(fields=["account", "scope"], name="mention_by_scope"),
         ]
+
+
+class NamesRead(Owned):
+    """The names in a fact have been read, by the rules of ``recipe`` (``retrieval.entities.names.RECIPE``)."""
+
+    fact = models.OneToOneField(Fact, on_delete=models.CASCADE, related_name="+")
+    scope = models.ForeignKey(Scope, on_delete=models.CASCADE, related_name="+", db_index=False)
+    recipe = models.CharField(max_length=16)
+
+    class Meta:
+        verbose_name_plural = "names read"
+        indexes = [models.Index(fields=["account", "scope"], name="names_read_by_scope")]
 
 
 class PairState(models.TextChoices):
