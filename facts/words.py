@@ -60,7 +60,8 @@ _TRADE_MARKS = str.maketrans({"™": " ", "℠": " "})
 _SPELT_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "ae", "Ö": "oe", "Ü": "ue", "Å": "aa", "Ø": "oe"}
 )
-_UMLAUT_WORD = re.compile(r"[^\W_]*[äöüåøÄÖÜÅØ][^\W_]*")
+_UMLAUT = re.compile("[äöüåøÄÖÜÅØ]")
+_RUN = re.compile(r"[^\W_]+")
 
 _CONTRACTED = re.compile(r"(?<=\w)'(?:s|m|re|ve|ll|d)\b", re.IGNORECASE)
 _NOT_CONTRACTED = re.compile(r"(?<=\w)n't\b", re.IGNORECASE)
@@ -106,7 +107,8 @@ def words(text: str, *, stored: bool = False) -> list[Word]:
         text = unicodedata.normalize("NFKC", text.translate(_TRADE_MARKS))
         spelt_out = {
             _without_marks(word).casefold(): _without_marks(word.translate(_SPELT_OUT)).casefold()
-            for word in _UMLAUT_WORD.findall(text)
+            for word in _RUN.findall(text)
+            if _UMLAUT.search(word)
         }
         text = _without_marks(text)
     text = _with_signs_spelt(text)
