@@ -6,16 +6,20 @@ from django.apps import AppConfig
 
 
 class RetrievalConfig(AppConfig):
-    """Names the embedder to the ledger, without loading its model, and answers who may inspect a trace."""
+    """Names the embedder to the ledger, without loading its model, answers who may inspect a trace, and hears of
+    changes."""
 
     name = "retrieval"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Register what other apps ask reading for."""
+        from facts import outbox
         from governance import trace_access
         from retrieval import selectors
+        from retrieval.cards import marking
         from retrieval.embedders import registry
 
         registry.register()
         trace_access.register(selectors.may_inspect)
+        outbox.register("cards", marking.note_changes)

@@ -27,9 +27,11 @@ from facts.tenancy import account_transaction
 from governance.access import Principal
 from retrieval import candidates, common_lexemes, known_names, lexical, overrides, places, serving, traces
 from retrieval.candidates import Question
+from retrieval.cards import serving as cards
+from retrieval.cards.serving import Shown
 from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable, identity_key
-from retrieval.models import Trace, TraceKind
+from retrieval.models import CardKind, Trace, TraceKind
 from retrieval.packet import EmptyReason, Packet, PacketStatus
 from retrieval.packing import Budget
 from retrieval.places import Asked, Place
@@ -49,7 +51,8 @@ class ContextRequest:
     ``exact``: only the scope itself, and in it only the subject's facts; otherwise the scope and its
     ancestors, and the subject only says on whose behalf is read. ``budget`` is in tokens or characters,
     whatever ``budget_unit`` says. ``as_of`` is the instant the question is about, ``known_at`` the instant
-    of which the knowledge is asked.
+    of which the knowledge is asked. ``thread`` is the session that the call belongs to; ``with_profile`` has the
+    reader's profile served also with a question.
     """
 
     scope_path: str
@@ -63,6 +66,8 @@ class ContextRequest:
     budget_unit: str = "tokens"
     as_of: datetime | None = None
     known_at: datetime | None = None
+    thread: str = ""
+    with_profile: bool = False
 
     def __post_init__(self) -> None:
         if self.budget < 1:
@@ -93,6 +98,7 @@ class ContextAnswer:
     ranker: str
     reader_posture: str
     strategies: dict[str, str]
+    projection_cache_hit: bool
     fast_fallback: bool
 
 
@@ -202,11 +208,12 @@ def _answer(
     progress.lap("resolve")
     budget = Budget(limit=request.budget, unit=request.budget_unit)
     if not request.query.strip():
-        draft = _standing(visible, request, profile, budget, progress)
+        draft = _standing(place, visible, request, profile, budget, progress)
     elif progress.strategies.get("lexical") == "dropped: timeout":
         draft = serving.Draft()
     else:
-        draft = _recall(place, visible, request, profile, budget, words, vector, progress)
+        shown = _profile_of_reader(place, visible, request, budget, progress)
+        draft = shown.join(_recall(place, visible, request, profile, budget, words, vector, progress))
     packet = _packet(draft, place, visible, request, progress)
     trace = _trace(principal, request, profile, place, kind, visible, packet, draft, moment, progress)
     traces.write(trace)
@@ -218,7 +225,8 @@ def _answer(
         ranker=RANKER_VERSION,
         reader_posture=place.reader.posture.value,
         strategies=progress.strategies,
-        fast_fallback=not request.query.strip(),
+        projection_cache_hit=bool(packet.cards),
+        fast_fallback=not request.query.strip() and not packet.cards and bool(packet.facts),
     )
 
 
@@ -229,18 +237,52 @@ def _visibility(principal: Principal, request: ContextRequest, place: Place, mom
 
 
 def _standing(
-    visible: Visibility, request: ContextRequest, profile: ContextProfile, budget: Budget, progress: Progress
+    place: Place,
+    visible: Visibility,
+    request: ContextRequest,
+    profile: ContextProfile,
+    budget: Budget,
+    progress: Progress,
 ) -> serving.Draft:
-    """Serve the most salient facts, current ones or those of the time that was asked about: no question was asked."""
+    """Serve cards, then the most salient facts that they do not say: no question was asked.
+
+    Cards are of now: where another time was asked about, facts of that time are all there is.
+    """
     past = _past(visible, request)
-    ids = candidates.salient(visible, limit=profile.top, among=past)
+    shown = _cards(place, visible, request, budget, progress) if past is None else Shown()
+    salient = candidates.salient(visible, limit=profile.top, among=past)
+    decided = shown.decided
+    ids = [fact_id for fact_id in salient if fact_id not in decided]
     rows = {row.id: row for row in candidates.fetch_facts(ids, Question(), visible, current=past is None)}
-    progress.strategies["salience_recency"] = "contributed" if rows else "empty"
+    progress.strategies["salience_recency"] = "contributed" if salient else "empty"
     progress.lap("facts")
     ordered = [rows[fact_id] for fact_id in ids if fact_id in rows]
-    draft = serving.serve_unscored(ordered, visible, budget=budget, reason=Reason.STANDING_CONTEXT)
+    draft = serving.serve_unscored(ordered, visible, budget=budget, reason=Reason.STANDING_CONTEXT, said=shown.said)
     progress.lap("pack")
-    return draft
+    return shown.join(draft)
+
+
+def _cards(
+    place: Place,
+    visible: Visibility,
+    request: ContextRequest,
+    budget: Budget,
+    progress: Progress,
+    kinds: Sequence[str] = cards.ORDER,
+) -> Shown:
+    paths = {scope.id: scope.path for scope in place.scopes}
+    shown = cards.serve(visible, paths=paths, thread=request.thread, budget=budget, kinds=kinds)
+    progress.lap("cards")
+    return shown
+
+
+def _profile_of_reader(
+    place: Place, visible: Visibility, request: ContextRequest, budget: Budget, progress: Progress
+) -> Shown:
+    """Return the reader's profile where a call asks for it beside its question."""
+    if not request.with_profile or request.as_of or request.known_at:
+        return Shown()
+    return _cards(place, visible, request, budget, progress, kinds=(CardKind.SUBJECT_PROFILE,))
 
 
 def _recall(
@@ -358,6 +400,7 @@ def _packet(
     failed = progress.strategies.get("lexical") == "dropped: timeout"
     warnings = list(_warnings(draft.decisions, progress))
     packet = Packet(
+        cards=draft.cards,
         facts=serving.facts(draft.facts, visible, scopes=place.scopes, subject=place.subject),
         passages=serving.passages(draft.passages),
         warnings=warnings,
@@ -367,7 +410,7 @@ def _packet(
         warnings.append("missing_purpose: say what the answer is for")
     if failed:
         packet.status, packet.empty_reason = PacketStatus.FAILED, EmptyReason.RETRIEVAL_FAILED
-    elif not packet.facts and not packet.passages:
+    elif packet.is_empty:
         packet.empty_reason = _empty_reason(draft.decisions, visible)
     progress.lap("serve")
     return packet
@@ -436,7 +479,7 @@ def _trace(
         purpose=request.purpose,
         budget=request.budget,
         budget_unit=request.budget_unit,
-        request={"exact": request.exact},
+        request={"exact": request.exact, "thread": request.thread, "with_profile": request.with_profile},
         question_time=visible.at,
         as_of=request.as_of,
         known_at=request.known_at,
@@ -448,7 +491,7 @@ def _trace(
         decisions=[decision.packed() for decision in draft.decisions],
         reasons=dict(Counter(decision.reason.value for decision in draft.decisions)),
         considered=len(draft.decisions),
-        facts_served=len(packet.facts),
+        facts_served=len(packet.fact_ids),
         passages_served=len(packet.passages),
         withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in draft.decisions),
         tokens=draft.tokens,

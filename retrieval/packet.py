@@ -76,12 +76,45 @@ class ServedPassage:
     score: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedLine:
+    """One line of a card, with the facts that it rests on; a person wrote it when ``edited``."""
+
+    text: str
+    facts: tuple[uuid.UUID, ...]
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedCard:
+    """What is served of a card. ``builder`` tells what wrote it."""
+
+    kind: str
+    title: str
+    scope: str
+    lines: tuple[ServedLine, ...]
+    builder: str
+    built_at: datetime
+
+
 @dataclass(slots=True, kw_only=True)
 class Packet:
     """Everything a context call serves, and what it has to say about it."""
 
+    cards: list[ServedCard] = field(default_factory=list)
     facts: list[ServedFact] = field(default_factory=list)
     passages: list[ServedPassage] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     status: PacketStatus = PacketStatus.OK
     empty_reason: EmptyReason | None = None
+
+    @property
+    def fact_ids(self) -> set[uuid.UUID]:
+        """The facts that are served, by themselves or in the lines of cards."""
+        cited = {fact_id for card in self.cards for line in card.lines for fact_id in line.facts}
+        return cited | {fact.id for fact in self.facts}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is served."""
+        return not (self.cards or self.facts or self.passages)

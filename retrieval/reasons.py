@@ -19,6 +19,7 @@ class Reason(StrEnum):
     TOP_SCORE = "top_score"
     MULTI_HOP_EXPANSION = "multi_hop_expansion"
     STANDING_CONTEXT = "standing_context"
+    CARD_LINE = "card_line"
     OVER_BUDGET = "over_budget"
     OVER_PASSAGE_LIMIT = "over_passage_limit"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
@@ -40,6 +41,7 @@ MEANING: dict[Reason, tuple[Action, str]] = {
         Action.INCLUDED,
         "Nothing was asked; it is among the most salient and recent facts.",
     ),
+    Reason.CARD_LINE: (Action.INCLUDED, "A line of a card that was served rests on it."),
     Reason.OVER_BUDGET: (Action.EXCLUDED, "It did not fit into what was left of the budget."),
     Reason.OVER_PASSAGE_LIMIT: (
         Action.EXCLUDED,

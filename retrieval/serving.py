@@ -18,7 +18,7 @@ from facts.vocabulary import EvidenceLevel
 from retrieval import candidates, gate, multihop, tokens
 from retrieval.candidates import FactRow, PassageRow, Question
 from retrieval.fusion import Weights, combine, recency
-from retrieval.packet import ServedFact, ServedPassage
+from retrieval.packet import ServedCard, ServedFact, ServedPassage
 from retrieval.packing import Budget, Packed, pack
 from retrieval.profiles import ContextProfile
 from retrieval.reasons import Reason
@@ -41,8 +41,14 @@ class Ranked:
 
 @dataclass(slots=True)
 class Draft:
-    """What will be served, best first, and a decision about everything that was considered."""
+    """What will be served, best first, and a decision about everything that was considered.
 
+    ``cards`` cost ``card_tokens``; ``said`` are the lines that they have said already.
+    """
+
+    cards: list[ServedCard] = field(default_factory=list)
+    card_tokens: int = 0
+    said: frozenset[str] = frozenset()
     facts: list[Ranked] = field(default_factory=list)
     passages: list[Ranked] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
@@ -51,7 +57,7 @@ class Draft:
     @property
     def tokens(self) -> int:
         """Estimated tokens of everything served."""
-        return sum(item.decision.tokens for item in (*self.facts, *self.passages))
+        return self.card_tokens + sum(item.decision.tokens for item in (*self.facts, *self.passages))
 
 
 def serve(
@@ -73,13 +79,13 @@ def serve(
     draft = Draft()
     limits = gate.of_profile(profile, has_vector=question.vector is not None)
     ranked = rank_facts(facts, visible, profile.weights)
-    best = limits.best(row for row in facts if not _withheld(row, visible))
-    offered = _offer(draft, ranked, lambda row: _withheld(row, visible) or limits.refuses(row, best=best))
-    best_heard = limits.best(row for row in passages if not _withheld_passage(row))
+    best = limits.best(row for row in facts if not withheld(row, visible))
+    offered = _offer(draft, ranked, lambda row: withheld(row, visible) or limits.refuses(row, best=best))
+    best_heard = limits.best(row for row in passages if not withheld_passage(row))
     heard = _offer(
         draft,
         rank_passages(passages, visible, profile.weights),
-        lambda row: _withheld_passage(row) or limits.refuses(row, best=best_heard),
+        lambda row: withheld_passage(row) or limits.refuses(row, best=best_heard),
     )
     share = profile.fact_share if heard else 1.0
     first = _pack(offered, budget, share=share)
@@ -96,10 +102,20 @@ def serve(
     return draft
 
 
-def serve_unscored(rows: Sequence[FactRow], visible: Visibility, *, budget: Budget, reason: Reason) -> Draft:
-    """Return what is served of facts that no score chose, in the order given, each with ``reason``."""
-    draft = Draft()
-    offered = _offer(draft, [_unscored(row) for row in rows], lambda row: _withheld(row, visible))
+def serve_unscored(
+    rows: Sequence[FactRow],
+    visible: Visibility,
+    *,
+    budget: Budget,
+    reason: Reason,
+    said: frozenset[str] = frozenset(),
+) -> Draft:
+    """Return what is served of facts that no score chose, in the order given, each with ``reason``.
+
+    ``said``: lines that need not be repeated.
+    """
+    draft = Draft(said=said)
+    offered = _offer(draft, [_unscored(row) for row in rows], lambda row: withheld(row, visible))
     draft.facts = _take(offered, _pack(offered, budget), reason)
     _settle_duplicates(draft)
     return draft
@@ -217,7 +233,7 @@ def _offer(draft: Draft, items: Sequence[Ranked], obstacle: Callable[[Any], Reas
         reason = obstacle(item.row)
         if reason is not None:
             item.decision.reason = reason
-        elif item.line in offered:
+        elif item.line in offered or item.line in draft.said:
             item.decision.reason = Reason.DUPLICATE_OF_SERVED
             draft.duplicates.append(item)
         else:
@@ -225,16 +241,16 @@ def _offer(draft: Draft, items: Sequence[Ranked], obstacle: Callable[[Any], Reas
     return list(offered.values())
 
 
-def _withheld(row: FactRow, visible: Visibility) -> Reason | None:
+def withheld(row: FactRow, visible: Visibility) -> Reason | None:
     """Return what keeps a fact from every reader although it may be seen."""
     if row.withheld == Withheld.CONFLICT:
         return Reason.CONFLICT_OPEN
-    if _freshness(row, visible) is Freshness.STALE and not settings.SERVE_STALE_FACTS:
+    if freshness_of(row, visible) is Freshness.STALE and not settings.SERVE_STALE_FACTS:
         return Reason.VOLATILITY_EXPIRED
     return None
 
 
-def _withheld_passage(row: PassageRow) -> Reason | None:
+def withheld_passage(row: PassageRow) -> Reason | None:
     return Reason.CONFLICT_OPEN if row.withheld == Withheld.CONFLICT else None
 
 
@@ -273,7 +289,7 @@ def _expand(
         return
     rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=True)}
     items = [_unscored(rows[fact_id]) for fact_id in ids if fact_id in rows]
-    offered = _offer(draft, items, lambda row: _withheld(row, visible))
+    offered = _offer(draft, items, lambda row: withheld(row, visible))
     packed = _pack(offered, budget, share=left / budget.limit)
     draft.facts += _take(offered, packed, Reason.MULTI_HOP_EXPANSION)
 
@@ -290,13 +306,14 @@ def _add_passages(draft: Draft, heard: Sequence[Ranked], budget: Budget, profile
 
 def _settle_duplicates(draft: Draft) -> None:
     """A duplicate of something that did not fit either is over budget itself."""
-    served = {item.line for item in (*draft.facts, *draft.passages)}
+    served = draft.said | {item.line for item in (*draft.facts, *draft.passages)}
     for item in draft.duplicates:
         if item.line not in served:
             item.decision.reason = Reason.OVER_BUDGET
 
 
-def _freshness(row: FactRow, visible: Visibility) -> Freshness:
+def freshness_of(row: FactRow, visible: Visibility) -> Freshness:
+    """Return how fresh a fact is at the question's time."""
     return freshness(volatility=row.volatility, confirmed_at=_confirmed(row), at=visible.at)
 
 
@@ -337,7 +354,7 @@ def _served_fact(
         valid_from=row.valid_from,
         valid_to=row.valid_to,
         last_confirmed=_confirmed(row),
-        freshness=_freshness(row, visible),
+        freshness=freshness_of(row, visible),
         possibly_conflicting=row.possibly_conflicting,
         source_event_ids=events.get(row.id, ()),
         score=item.decision.fusion_score,

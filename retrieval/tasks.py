@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from facts import outbox
 from retrieval import common_lexemes, partitions, statistics, vectors
+from retrieval.cards import rebuilding
 
 
 def keep_indexes() -> None:
     """Write vectors that are missing, and count the words of corpora that have changed."""
     vectors.fill_missing_everywhere()
     common_lexemes.refresh_all()
+
+
+def keep_cards() -> None:
+    """Hear of what has changed, and build the cards that it concerns and those whose time has come."""
+    outbox.deliver_everywhere()
+    rebuilding.rebuild_everywhere()
 
 
 def keep_statistics() -> None:

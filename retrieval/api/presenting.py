@@ -10,7 +10,7 @@ from governance.fields import project_id_of
 from retrieval import rendering
 from retrieval.context import ContextAnswer
 from retrieval.models import Trace
-from retrieval.packet import Packet, ServedFact, ServedPassage
+from retrieval.packet import Packet, ServedCard, ServedFact, ServedPassage
 from retrieval.selectors import Rendered
 from retrieval.statistics import Figures, Overview
 from retrieval.traces import unpack
@@ -26,24 +26,37 @@ def context_answer(answer: ContextAnswer, *, render: str) -> dict[str, Any]:
         "ranker": answer.ranker,
         "reader_posture": answer.reader_posture,
         "strategies": answer.strategies,
-        "projection_cache_hit": False,
+        "projection_cache_hit": answer.projection_cache_hit,
         "fast_fallback": answer.fast_fallback,
     }
     if render == "text":
         body["text"] = rendering.block(answer.packet)
     elif render == "compact":
-        body["text"] = rendering.compact(profile="", facts=answer.packet.facts)
+        body["text"] = rendering.compact(answer.packet)
     return body
 
 
 def packet(served: Packet) -> dict[str, Any]:
     """Return a packet. ``episodes`` are the passages by their older name."""
     return {
+        "cards": [card(item) for item in served.cards],
         "facts": [fact(item) for item in served.facts],
         "episodes": [passage(item) for item in served.passages],
         "warnings": served.warnings,
         "status": served.status,
         "empty_reason": served.empty_reason,
+    }
+
+
+def card(served: ServedCard) -> dict[str, Any]:
+    """Return what is served of a card, each line with the facts it rests on."""
+    return {
+        "kind": served.kind,
+        "title": served.title,
+        "scope": served.scope,
+        "lines": [{"text": line.text, "fact_ids": line.facts, "edited": line.edited} for line in served.lines],
+        "builder": served.builder,
+        "built_at": served.built_at,
     }
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from facts.vocabulary import Status
-from governance.fields import InstantField, ReaderFields, ScopeFields, optional_text
+from governance.fields import IDENTIFIER_LENGTH, InstantField, ReaderFields, ScopeFields, named, optional_text
 from governance.pagination import PageFields
 from retrieval.context import MAX_QUERY
+from retrieval.models import CardKind
 
 #: Tokens that a context call may fill unless it says otherwise, and the most it may ask for.
 DEFAULT_BUDGET = 900
@@ -58,15 +59,20 @@ class ContextCall(ScopeFields, ReaderFields):
     budget_chars = BudgetField(required=False, help_text="Instead of `budget_tokens`.")
     as_of = InstantField(required=False, allow_null=True, help_text="What was true then.")
     known_at = InstantField(required=False, allow_null=True, help_text="What was believed then.")
+    thread = optional_text(IDENTIFIER_LENGTH, "The session; with a blank query its summary is served first.")
+    thread_id = optional_text(IDENTIFIER_LENGTH, "Same as `thread`.")
+    session_id = optional_text(IDENTIFIER_LENGTH, "Same as `thread`.")
     render = serializers.ChoiceField(
         choices=["json", "text", "compact"],
         default="json",
-        help_text="`text` adds a block ready for a prompt, `compact` a short one without passages.",
+        help_text="`text` adds a block ready for a prompt; `compact` a short one: the reader's profile as "
+        "`User profile:`, then up to five facts as `Relevant observations:`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Ask for one budget and one name of the subject."""
         attrs = super().validate(attrs)
+        attrs["thread_key"] = named(attrs, "thread")
         if "budget_tokens" in attrs and "budget_chars" in attrs:
             raise serializers.ValidationError({"budget_chars": "State one budget, in tokens or in characters."})
         if attrs.get("subject_alias") and attrs["subject_key"]:
@@ -117,9 +123,29 @@ class ServedPassageShape(serializers.Serializer):
     score = serializers.FloatField(allow_null=True)
 
 
+class ServedLineShape(serializers.Serializer):
+    """One line of a card."""
+
+    text = serializers.CharField()
+    fact_ids = serializers.ListField(child=serializers.UUIDField(), help_text="The facts that the line rests on.")
+    edited = serializers.BooleanField(help_text="Whether a person wrote it.")
+
+
+class ServedCardShape(serializers.Serializer):
+    """What is served of a card: lines whose facts the reader may all see now."""
+
+    kind = serializers.ChoiceField(choices=CardKind.choices)
+    title = serializers.CharField()
+    scope = serializers.CharField()
+    lines = ServedLineShape(many=True)
+    builder = serializers.CharField(help_text="What wrote it, and its version.")
+    built_at = serializers.DateTimeField()
+
+
 class PacketShape(serializers.Serializer):
     """What is served, and what has to be said about it."""
 
+    cards = ServedCardShape(many=True, help_text="Summaries, when nothing was asked; with `compact` the profile.")
     facts = ServedFactShape(many=True)
     episodes = ServedPassageShape(many=True)
     warnings = serializers.ListField(child=serializers.CharField())
@@ -139,8 +165,8 @@ class ContextShape(serializers.Serializer):
     ranker = serializers.CharField()
     reader_posture = serializers.ChoiceField(choices=["peer", "public_only"])
     strategies = serializers.DictField(child=serializers.CharField())
-    projection_cache_hit = serializers.BooleanField()
-    fast_fallback = serializers.BooleanField()
+    projection_cache_hit = serializers.BooleanField(help_text="Whether a stored card was served.")
+    fast_fallback = serializers.BooleanField(help_text="Whether facts were served live for want of a card.")
     text = serializers.CharField(required=False, help_text="With `render` only.")
 
 

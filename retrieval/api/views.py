@@ -206,6 +206,8 @@ def _context_request(values: dict[str, Any]) -> ContextRequest:
         budget_unit="chars" if in_characters else "tokens",
         as_of=values.get("as_of"),
         known_at=values.get("known_at"),
+        thread=values["thread_key"] or "",
+        with_profile=values["render"] == "compact",
     )
 
 

@@ -52,6 +52,7 @@ def test_context_answers_with_a_packet_and_a_trace(ana: Subject, caller: Caller)
     trace = Trace.objects.get()
     assert body == {
         "packet": {
+            "cards": [],
             "facts": [
                 {
                     "id": str(fact.id),

@@ -1,0 +1,183 @@
+"""Building the cards that are due: what the worker does, safe to do twice, late, or in two places at once.
+
+A build holds the account's lock of cards while it reads facts and writes the card. A change that its reading did not
+see commits later, and so does the entry of the outbox that tells of it: the card falls due again. Until then the
+reader's side serves no line whose facts may not be seen.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+from facts.clock import now
+from facts.locks import Lock, lock_account
+from facts.models import Account, Scope, Subject
+from facts.tenancy import account_transaction
+from retrieval.cards import names, sources
+from retrieval.cards.building import BUILDER, LIMITS, Line, build, strictest
+from retrieval.cards.sources import CardPlace, Found
+from retrieval.models import Card, CardKind
+
+#: Cards of one account built in one round; the next round goes on.
+ROUND = 200
+#: Builds from changes alone between two whole ones, as in the system that this comes from.
+DELTAS = 20
+#: Kinds whose changes are taken in one by one; the others rest on few facts and are always built as a whole.
+_BY_DELTA = frozenset({CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE})
+
+
+def rebuild_everywhere() -> int:
+    """Do :func:`rebuild_due` for every account; return the number of cards looked at."""
+    return sum(rebuild_due(account_id) for account_id in Account.objects.values_list("id", flat=True))
+
+
+def rebuild_due(account_id: uuid.UUID, *, limit: int = ROUND) -> int:
+    """Build the cards of an account that are due, those that wait longest first; return how many were looked at."""
+    with account_transaction(account_id):
+        due = Card.objects.filter(account_id=account_id, due_at__lte=now()).order_by("due_at", "id")
+        waiting = list(due.values_list("id", flat=True)[:limit])
+    for card_id in waiting:
+        with account_transaction(account_id):
+            lock_account(Lock.CARDS, account_id)
+            card = Card.objects.filter(account_id=account_id, pk=card_id, due_at__lte=now()).first()
+            if card is not None:
+                _rebuild(card, whole=False)
+    return len(waiting)
+
+
+def rebuild(account_id: uuid.UUID, card_id: uuid.UUID) -> Card | None:
+    """Build one card as a whole, due or not; return it, or ``None`` when it is gone or nothing is left to say."""
+    with account_transaction(account_id):
+        lock_account(Lock.CARDS, account_id)
+        card = Card.objects.filter(account_id=account_id, pk=card_id).first()
+        if card is None:
+            return None
+        _rebuild(card, whole=True)
+        return Card.objects.filter(account_id=account_id, pk=card_id).first()
+
+
+def _rebuild(card: Card, *, whole: bool) -> None:
+    """Write the card anew, or delete it when too little is left to say; with that of a scope, those of its names."""
+    at = now()
+    place = _place(card)
+    if card.kind == CardKind.ENTITY_CARD:
+        _rebuild_names(card.account_id, card.scope_id, at)
+        return
+    _write(card, place, at, whole=whole)
+    if card.kind == CardKind.SCOPE_CARD:
+        _rebuild_names(card.account_id, card.scope_id, at)
+
+
+def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool) -> None:
+    before = [Line.stored(line) for line in card.lines]
+    found = None if whole or not _takes_changes(card) else _changed(card, place, before, at)
+    if found is None:
+        found = sources.find(place, at=at)
+        card.sources, card.delta_count = found.total, 0
+    else:
+        card.delta_count += 1
+    kept = _kept(place, before, at)
+    lines = build(card.kind, found.sources, kept=kept) if _enough(card.kind, found) else kept
+    if not lines:
+        card.delete()
+        return
+    card.title = _title(card)
+    _save(card, lines, found, at, due_at=_due(place, found, at))
+
+
+def _takes_changes(card: Card) -> bool:
+    return card.kind in _BY_DELTA and card.builder == BUILDER and card.pending is not None and card.delta_count < DELTAS
+
+
+def _changed(card: Card, place: CardPlace, before: Sequence[Line], at: datetime) -> Found | None:
+    """Return the facts of the card and the changed ones, as far as they may be used; ``None`` when too few are left.
+
+    A line that left makes room for whatever is best among all facts, which only a whole build knows.
+    """
+    cited = {fact_id for line in before for fact_id in line.facts}
+    among = cited | {uuid.UUID(fact_id) for fact_id in card.pending}
+    found = sources.find(place, at=at, among=sorted(among))
+    left = cited - {source.id for source in found.sources}
+    return found if not left and _enough(card.kind, found) else None
+
+
+def _enough(kind: str, found: Found) -> bool:
+    return found.total >= LIMITS[kind].least
+
+
+def _kept(place: CardPlace, lines: Sequence[Line], at: datetime) -> list[Line]:
+    """Return the lines that a person wrote and whose facts may all still be used."""
+    edited = [line for line in lines if line.edited]
+    if not edited:
+        return []
+    cited = sorted({fact_id for line in edited for fact_id in line.facts})
+    usable = {source.id for source in sources.find(place, at=at, among=cited).sources}
+    return [line for line in edited if usable.issuperset(line.facts)]
+
+
+def _due(place: CardPlace, found: Found, at: datetime) -> datetime | None:
+    """Return when time alone changes what the card may say."""
+    starts = sources.next_start(place, at=at)
+    moments = [source.changes_at for source in found.sources if source.changes_at] + ([starts] if starts else [])
+    return min(moments, default=None)
+
+
+def _save(card: Card, lines: Sequence[Line], found: Found, at: datetime, *, due_at: datetime | None) -> None:
+    stored = [line.as_json() for line in lines]
+    if card.lines != stored:
+        card.version += 1
+    card.lines = stored
+    card.sensitivity = strictest(found.sources)
+    card.builder = BUILDER
+    card.pending = []
+    card.due_at = due_at
+    card.built_at = at
+    card.save()
+
+
+def _rebuild_names(account_id: uuid.UUID, scope_id: uuid.UUID, at: datetime) -> None:
+    """Write the cards about the names of a scope, and delete those of names that are no longer among them."""
+    known = {
+        card.key: card
+        for card in Card.objects.filter(account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD)
+    }
+    written = set()
+    for named in names.of_scope(account_id, scope_id, at=at, least=LIMITS[CardKind.ENTITY_CARD].least):
+        card = known.get(named.key) or Card(
+            account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD, key=named.key
+        )
+        place = _place(card)
+        found = sources.find(place, at=at, among=named.facts)
+        kept = _kept(place, [Line.stored(line) for line in card.lines], at)
+        lines = build(card.kind, found.sources, kept=kept) if _enough(card.kind, found) else kept
+        if not lines:
+            continue
+        card.title, card.sources = named.label, found.total
+        # Time concerns the card of the scope, which rests on the same facts, and that writes these as well.
+        _save(card, lines, found, at, due_at=None)
+        written.add(named.key)
+    Card.objects.filter(account_id=account_id, pk__in=[known[key].pk for key in known.keys() - written]).delete()
+
+
+def _title(card: Card) -> str:
+    """Return what the card is called: by its subject, its scope or its thread."""
+    if card.kind == CardKind.SUBJECT_PROFILE:
+        return Subject.objects.get(account_id=card.account_id, pk=card.subject_id).display_name
+    if card.kind == CardKind.SCOPE_CARD:
+        return Scope.objects.get(account_id=card.account_id, pk=card.scope_id).path
+    return card.key
+
+
+def _place(card: Card) -> CardPlace:
+    return CardPlace(
+        account_id=card.account_id,
+        kind=card.kind,
+        scope_id=card.scope_id,
+        subject_id=card.subject_id,
+        key=card.key,
+    )
+
+
+__all__ = ["rebuild", "rebuild_due", "rebuild_everywhere"]
