@@ -51,6 +51,18 @@ def resolve_search(*, account_id: uuid.UUID, path: str, name: str) -> SearchProf
     return _nearest(account_id, path, name) or SEARCH[name]
 
 
+def resolve_as_if(
+    *, account_id: uuid.UUID, path: str, name: str, place: str | None, proposed: ContextProfile | SearchProfile | None
+) -> ContextProfile | SearchProfile:
+    """Return the profile of a call at ``path`` if ``proposed`` were the override at ``place``; ``None``: no override.
+
+    ``place`` is a scope's path, ``None`` for the whole account.
+    """
+    others = {where: profile for where, profile in _of_account(account_id).items() if where != (name, place)}
+    chosen = _choose(others if proposed is None else {**others, (name, place): proposed}, path, name)
+    return chosen or (CONTEXT if name == ProfileName.CONTEXT else SEARCH[name])
+
+
 def forget(account_id: uuid.UUID | None = None) -> None:
     """Drop what this process remembers of the account, or of all."""
     if account_id is None:
@@ -69,7 +81,10 @@ def forget_after_commit(account_id: uuid.UUID) -> None:
 
 
 def _nearest(account_id: uuid.UUID, path: str, name: str) -> ContextProfile | SearchProfile | None:
-    overrides = _of_account(account_id)
+    return _choose(_of_account(account_id), path, name)
+
+
+def _choose(overrides: Overrides, path: str, name: str) -> ContextProfile | SearchProfile | None:
     if not overrides:
         return None
     here = normalise_path(path)

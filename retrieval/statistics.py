@@ -1,4 +1,7 @@
-"""Figures about reading, from daily rollups where a day has one and from traces where it has not."""
+"""Figures about reading, from daily rollups where a day has one and from traces where it has not.
+
+They are about context calls: searches, and looks at what a read would serve, do not enter them.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ SELECT (t.created_at AT TIME ZONE 'UTC')::date, t.scope_path, t.purpose,
        t.passages_served), sum(t.withheld), sum(t.tokens), percentile_cont(0.5) WITHIN GROUP (ORDER BY
        t.duration_ms), percentile_cont(0.95) WITHIN GROUP (ORDER BY t.duration_ms)
 FROM retrieval_trace t
-WHERE t.account_id = %(account)s AND t.id >= %(low)s AND t.id < %(high)s
+WHERE t.account_id = %(account)s AND t.kind = 'context' AND t.id >= %(low)s AND t.id < %(high)s
   AND (%(subject)s::uuid IS NULL OR t.subject_id = %(subject)s)
 GROUP BY 1, 2, 3
 """
@@ -45,7 +48,7 @@ FROM retrieval_trace t, LATERAL (
     SELECT 'reasons', key, value::int FROM jsonb_each_text(t.reasons)
     UNION ALL SELECT 'empty', t.empty_reason, 1 WHERE t.empty_reason <> ''
 ) AS k(what, name, number)
-WHERE t.account_id = %(account)s AND t.id >= %(low)s AND t.id < %(high)s
+WHERE t.account_id = %(account)s AND t.kind = 'context' AND t.id >= %(low)s AND t.id < %(high)s
   AND (%(subject)s::uuid IS NULL OR t.subject_id = %(subject)s)
 GROUP BY 1, 2, 3, 4, 5
 """
@@ -209,7 +212,8 @@ def _percentiles(
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY duration_ms) FROM ("
-            "SELECT duration_ms FROM retrieval_trace WHERE account_id = %(account)s AND scope_path = ANY(%(paths)s)"
+            "SELECT duration_ms FROM retrieval_trace"
+            " WHERE account_id = %(account)s AND kind = 'context' AND scope_path = ANY(%(paths)s)"
             " AND (%(subject)s::uuid IS NULL OR subject_id = %(subject)s) ORDER BY id DESC LIMIT %(limit)s) newest",
             {"account": account_id, "paths": paths, "subject": subject_id, "limit": TIMED_CALLS},
         )

@@ -68,7 +68,9 @@ def test_one_query_for_an_account_and_none_while_it_is_remembered(account: Accou
         for path in ("/", "/a", "/b/c"):
             overrides.resolve_context(account_id=account.id, path=path)
             overrides.resolve_search(account_id=account.id, path=path, name="balanced")
-    assert len([query for query in captured.captured_queries if "retrieval_retrievalprofile" in query["sql"]]) == 1
+    assert (
+        len([query for query in captured.captured_queries if "retrieval_retrievalprofile" in (query["sql"] or "")]) == 1
+    )
     with CaptureQueriesContext(
         connection,
     ) as captured:
