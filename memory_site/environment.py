@@ -268,6 +268,31 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "RERANKER_PROVIDER",
+        text,
+        "",
+        "Who puts the head of a `thorough` search into a better order: `none`; `local` (a cross-encoder in "
+        "`RERANKER_MODEL_DIR`); `http` (a rerank API as Cohere and Jina have it); `tei` (text-embeddings-inference). "
+        "Empty: `local` where a directory is set, otherwise `none`.",
+        "Models",
+    ),
+    Setting(
+        "RERANKER_MODEL_DIR",
+        directory,
+        "",
+        "Directory of a sequence classification model of one or two labels: `model.onnx` and `tokenizer.json`.",
+        "Models",
+    ),
+    Setting(
+        "RERANKER_URL",
+        text,
+        "",
+        "Whole address of the rerank endpoint. Questions and what was found for them are sent there.",
+        "Models",
+    ),
+    Setting("RERANKER_MODEL", text, "", "Model that a rerank API is asked for.", "Models"),
+    Setting("RERANKER_API_KEY", text, "", "Key for the rerank API.", "Models", secret=True),
+    Setting(
         "HAKI_RECALL_MAX_DISTANCE",
         number,
         0.0,
@@ -294,6 +319,14 @@ TABLE: tuple[Setting, ...] = (
         integer,
         300,
         "Milliseconds that one search of a context call may take before it is dropped and reported.",
+        "Reading",
+    ),
+    Setting(
+        "SEARCH_THREADS",
+        integer,
+        8,
+        "Strategies of searches that a process runs at the same time, each on a database connection of its own; the "
+        "connection pool of a web process has room for them. 0: one after another, on the connection of the request.",
         "Reading",
     ),
     Setting(

@@ -6,10 +6,11 @@ import threading
 from typing import Any
 
 from memory_site import logs, processes
+from memory_site.database.aliases import WEB_THREADS
 
 worker_class = "gthread"
 workers = 2
-threads = 4
+threads = WEB_THREADS
 timeout = 60  # seconds without a sign of life from a worker
 graceful_timeout = 10  # seconds for requests that are being served when it stops
 # The application is loaded once, before the workers fork: they start faster and share its memory. Nothing
@@ -24,15 +25,17 @@ def when_ready(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Load the embedder beside the first requests."""
+    """Load the models beside the first requests."""
     threading.Thread(target=_warm, name="warm", daemon=True).start()
 
 
 def _warm() -> None:
-    """Embed one word; failures are for whoever needs a vector to report."""
+    """Embed one word, load the reranker; failures are for whoever needs them to report."""
     from django.db import connection
 
     from facts import embedding
+    from retrieval.rerankers import registry as rerankers
 
     embedding.try_embed(["ready"])
+    rerankers.warm()
     connection.close()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -34,34 +34,41 @@ def recency(moment: datetime, *, at: datetime) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedList:
-    """What one strategy returned, best first, with its own scores (higher is better)."""
+class RankedList(Generic[Item]):
+    """What one strategy returned, best first, with its own scores (higher is better), each item once."""
 
     strategy: str
     weight: float
-    ranked: Sequence[tuple[Hashable, float]]
+    ranked: Sequence[tuple[Item, float]]
 
 
 @dataclass(slots=True)
-class Fused:
+class Fused(Generic[Item]):
     """One item in the fused order: ``score`` 0..1, and the score and rank (from 1) each strategy gave it."""
 
-    item: Hashable
+    item: Item
     score: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
 
 
-def fuse(lists: Sequence[RankedList], *, content: Mapping[Hashable, str], k: int = RRF_K) -> list[Fused]:
+def fuse(lists: Sequence[RankedList[Item]], *, content: Mapping[Item, str], k: int = RRF_K) -> list[Fused[Item]]:
     """Return all items of ``lists``, best first.
 
     A list contributes ``weight * (0.95 * normalised score + 0.05 * (k + 1) / (k + rank))`` to each of its
     items; the sum is divided by the weights of all lists given, which are those of the strategies that ran
-    to completion, also when they found nothing. Equal scores are ordered by ``content`` and never by random
-    ids.
+    to completion, also when they found nothing. The order of the lists does not matter. Equal scores are ordered by
+    ``content`` and never by random ids.
+
+    Raises ``ValueError`` for a negative weight, weights that are all 0, and a ``k`` of 0 or less.
     """
-    total = sum(ranking.weight for ranking in lists)
-    fused: dict[Hashable, Fused] = {}
+    if k <= 0 or any(ranking.weight < 0 for ranking in lists):
+        raise ValueError("The rank constant is positive and no weight is negative.")
+    total = math.fsum(ranking.weight for ranking in lists)
+    if lists and total == 0:
+        raise ValueError("Some list has to count.")
+    fused: dict[Item, Fused[Item]] = {}
+    shares: dict[Item, list[float]] = {}
     for ranking in lists:
         normalised = min_max([score for _, score in ranking.ranked])
         for rank, ((item, score), share) in enumerate(zip(ranking.ranked, normalised, strict=True), start=1):
@@ -69,7 +76,11 @@ def fuse(lists: Sequence[RankedList], *, content: Mapping[Hashable, str], k: int
             entry.scores[ranking.strategy] = score
             entry.ranks[ranking.strategy] = rank
             by_rank = (k + 1) / (k + rank)
-            entry.score += ranking.weight / total * (SCORE_SHARE * share + (1 - SCORE_SHARE) * by_rank)
+            contribution = ranking.weight * (SCORE_SHARE * share + (1 - SCORE_SHARE) * by_rank)
+            shares.setdefault(item, []).append(contribution)
+    for item, entry in fused.items():
+        # An exact sum is the same in any order.
+        entry.score = min(1.0, math.fsum(shares[item]) / total)
     return sorted(fused.values(), key=lambda entry: (-entry.score, content[entry.item]))
 
 

@@ -7,14 +7,17 @@ time for which a key is remembered as well; what was not found is looked up ever
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from facts.audience import Reader
 from facts.models import Scope, Subject
 from facts.tenancy import get_subject, normalise_path, resolve_identity
 from governance import access
 from governance.access import Principal
+from retrieval.visibility import Visibility
 
 SECONDS = 5.0
 CAPACITY = 4_096
@@ -60,6 +63,22 @@ def resolve(principal: Principal, asked: Asked) -> Place:
             _places.clear()
         _places[principal, asked] = (time.monotonic() + SECONDS, place)
     return place
+
+
+def visibility(place: Place, asked: Asked, *, account_id: uuid.UUID, at: datetime, now: datetime) -> Visibility:
+    """Return what a read at ``place`` may see: with an exact scope only the subject's own, nothing of an unknown one.
+
+    ``at`` is the question's time, ``now`` the present.
+    """
+    named_but_unknown = asked.exact and asked.subject_key != "" and place.subject is None
+    return Visibility(
+        account_id=account_id,
+        scope_ids=() if named_but_unknown else tuple(scope.id for scope in place.scopes),
+        subject_id=place.subject.id if asked.exact and place.subject else None,
+        reader=place.reader,
+        at=at,
+        now=now,
+    )
 
 
 def forget() -> None:

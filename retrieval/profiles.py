@@ -62,8 +62,9 @@ class SearchProfile:
     """Which strategies a search runs, what each counts for, and how long it may take.
 
     ``weights`` names the strategies in the order of their reports. ``rerank_head`` is how many of the fused
-    results are put into a better order by a reranker, 0 for none. ``deadline_ms`` covers both. ``override`` names
-    the override that was applied, empty for the built-in profile.
+    results are put into a better order by a reranker, 0 for none. ``deadline_ms`` covers both. With ``lanes`` the
+    semantic strategy looks for direct and derived facts apart. ``override`` names the override that was applied, empty
+    for the built-in profile.
     """
 
     name: str
@@ -72,6 +73,7 @@ class SearchProfile:
     rerank_head: int
     deadline_ms: int
     rrf_k: int = RRF_K
+    lanes: bool = False
     override: str = ""
 
     @property
@@ -119,6 +121,7 @@ SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
                 weights={"semantic": 1.0, "lexical": 1.0},
                 rerank_head=0,
                 deadline_ms=300,
+                lanes=True,
             ),
         )
     }

@@ -15,7 +15,9 @@ from memory_site.embedded_postgres import PORT, SUPERUSER
 APP_ROLE = "memory_app"
 DATABASE_NAME = "memory"
 CONNECTION_AGE = 60  # seconds
-POOL = {"min_size": 1, "max_size": 8, "timeout": 10}  # sizes per web process of four threads; seconds
+WEB_THREADS = 4  # per web process; each holds a connection while it answers
+SPARE_CONNECTIONS = 4  # for what else a web process does beside its requests
+POOL_TIMEOUT = 10  # seconds
 
 PREPARED_AFTER = 2  # uses of a statement on one connection
 
@@ -24,15 +26,16 @@ SESSION = "-c jit=off -c max_parallel_workers_per_gather=0"
 
 
 def build(
-    *, owner_url: str, app_url: str, test_name: str, pool: bool, prepares: bool = False
+    *, owner_url: str, app_url: str, test_name: str, pool: bool, search_threads: int, prepares: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Return Django's `DATABASES`.
 
     Without `owner_url` both aliases use the embedded server. Without `app_url` the application logs in as the
     owner and assumes the restricted role. `pool` is for web processes only: a pool does not survive the
-    worker's forks. `prepares` lets the application's sessions keep the plans of statements that the server binds,
-    which are those of `facts.statements`: Django's own are bound by the client. Raises `ValueError` when a URL is not a
-    PostgreSQL URL.
+    worker's forks. It has room for every request thread and for each of the `search_threads`, so that none of them
+    waits for a connection. `prepares` lets the application's sessions keep the plans of statements that the server
+    binds, which are those of `facts.statements`: Django's own are bound by the client. Raises `ValueError` when a URL
+    is not a PostgreSQL URL.
     """
     if not owner_url:
         owner = {
@@ -55,7 +58,8 @@ def build(
     session = [options.get("options", ""), SESSION, f"-c role={role}" if role else ""]
     options = {**options, "options": " ".join(filter(None, session))}
     if pool:
-        options["pool"] = dict(POOL)
+        most = WEB_THREADS + SPARE_CONNECTIONS + search_threads
+        options["pool"] = {"min_size": 1, "max_size": most, "timeout": POOL_TIMEOUT}
     if prepares:
         options["prepare_threshold"] = PREPARED_AFTER
     # Django would make every alias wait for `default`, which here mirrors the one that waits.

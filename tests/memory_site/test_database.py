@@ -33,7 +33,7 @@ class FakeServer:
 
 
 def build(**changes: object) -> dict[str, dict[str, object]]:
-    return aliases.build(**{"owner_url": "", "app_url": "", "test_name": "test_x", "pool": False, **changes})
+    return aliases.build(**{"owner_url": "", "app_url": "", "test_name": "test_x", "pool": False, "search_threads": 8, **changes})
 
 
 def test_without_urls_both_use_the_embedded_server_under_their_own_role() -> None:
@@ -68,7 +68,7 @@ def test_only_a_pool_keeps_no_lasting_connections() -> None:
     assert build()["default"]["CONN_MAX_AGE"] == 60
     pooled = build(pool=True)["default"]
     assert pooled["CONN_MAX_AGE"] == 0
-    assert pooled["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 8, "timeout": 10}
+    assert pooled["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 16, "timeout": 10}
     assert "pool" not in build(pool=True)["owner"]["OPTIONS"]
 
 

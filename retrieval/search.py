@@ -1,0 +1,448 @@
+"""Searching: strategies side by side under one deadline, their lists fused, and what is served read again.
+
+Three steps, so that nothing waits with a transaction open: where is read and as whom; the strategies, each on its own
+connection, the fusion and the reranker, before the profile's deadline; then, in one transaction, what is served and
+the trace that explains it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from facts import embedding
+from facts.audience import Posture, Reader
+from facts.clock import now
+from facts.embedding import Embedded
+from facts.errors import DomainError
+from facts.ids import new_id
+from facts.models import IndexedUnit, Scope
+from facts.tenancy import account_transaction
+from governance.access import Principal, Right
+from retrieval import (
+    candidates,
+    gate,
+    known_names,
+    overrides,
+    places,
+    reranking,
+    running,
+    scope_links,
+    search_lists,
+    search_serving,
+    traces,
+)
+from retrieval.candidates import Question
+from retrieval.context import MAX_QUERY, Progress
+from retrieval.embedders.base import identity_key
+from retrieval.fusion import Fused
+from retrieval.models import Trace, TraceKind
+from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
+from retrieval.packet import EmptyReason, PacketStatus
+from retrieval.places import Asked, Place
+from retrieval.profiles import SearchProfile
+from retrieval.question_vector import QuestionVector
+from retrieval.reasons import MEANING, Action, Reason
+from retrieval.running import Run
+from retrieval.search_answer import SearchAnswer
+from retrieval.stable_profile import StableProfile, stable_profile
+from retrieval.strategies import text_match
+from retrieval.strategies.base import Hit, Item, SourceFilters, StrategyQuestion
+from retrieval.strategies.lexical import matches_anything
+from retrieval.traces import Decision
+from retrieval.visibility import Visibility
+
+#: Changes whenever the same store and question could give another order.
+RANKER_VERSION = "search-1"
+DEFAULT_LIMIT = 12
+MAX_LIMIT = 100
+#: Length of each strategy's list, for facts and for passages, in multiples of the results asked for, and at least.
+#: A longer list says more about how good its best are: scores are stretched over the whole of it.
+LISTS = 2
+LEAST_LIST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What a caller asks for.
+
+    ``exact``: only the scope itself, and in it only the subject's facts; otherwise the scope and its ancestors, and
+    the subject only says on whose behalf is read. ``limit`` bounds the results. ``min_score`` is applied by each
+    strategy to its own scores. ``units``: facts, passages or both. ``as_of`` is the instant the question is about,
+    ``known_at`` the instant of which the knowledge is asked.
+    """
+
+    scope_path: str
+    exact: bool
+    subject_key: str = ""
+    subject_alias: tuple[str, str] | None = None
+    peer_key: str = ""
+    query: str = ""
+    purpose: str = ""
+    profile: str = "balanced"
+    limit: int = DEFAULT_LIMIT
+    min_score: float | None = None
+    filters: SourceFilters = field(default_factory=SourceFilters)
+    units: tuple[IndexedUnit, ...] = (IndexedUnit.FACT, IndexedUnit.PASSAGE)
+    include_cross_links: bool = False
+    include_identity_profile: bool = False
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= MAX_LIMIT:
+            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_limit", field="limit")
+        if len(self.query) > MAX_QUERY:
+            raise DomainError(f"A query has at most {MAX_QUERY:,} characters.", code="query_too_long", field="query")
+
+    @property
+    def asked(self) -> Asked:
+        """How the place of the call is named."""
+        return Asked(
+            scope_path=self.scope_path,
+            exact=self.exact,
+            subject_key=self.subject_key,
+            subject_alias=self.subject_alias,
+            peer_key=self.peer_key,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What was resolved before anything is searched: where, as whom, of which time, and the words to look for."""
+
+    place: Place
+    visible: Visibility
+    linked: Sequence[Scope]
+    past: Sequence[uuid.UUID] | None
+    text: str
+    profile: SearchProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """What the strategies, the fusion and the reranker made of a question."""
+
+    question: StrategyQuestion
+    runs: Sequence[Run]
+    hits: Mapping[Item, Sequence[Hit]]
+    order: Sequence[Fused[Item]]
+    reranked: Outcome | None
+    vector: Embedded | None
+    reserved_ms: int
+    left_ms: int
+
+
+def search(
+    *,
+    principal: Principal,
+    request: SearchRequest,
+    profile: SearchProfile | None = None,
+    kind: TraceKind | None = TraceKind.SEARCH,
+    place: Place | None = None,
+) -> SearchAnswer:
+    """Return what the caller may know for its question, best first.
+
+    ``profile`` replaces the one that the request names (previews, evaluation), ``place`` the one that the caller
+    resolves to (replays); ``kind`` is that of the trace, ``None`` for no trace. Strategies see what is committed:
+    inside a transaction what it wrote is not found, except with ``SEARCH_THREADS`` 0. Raises ``DomainError`` for
+    what the caller may not ask.
+    """
+    progress = Progress()
+    moment = now()
+    reading = _resolve(principal, request, profile, place, moment)
+    progress.lap("resolve")
+    searched = _run(reading, request, progress)
+    with account_transaction(principal.account_id, local=_FINISHING):
+        return _answer(principal, request, reading, searched, kind, moment, progress)
+
+
+#: The last transaction reads rows by their keys. Losing the last traces in a crash is worth not waiting for the disk.
+_FINISHING = {"statement_timeout": "5000", "synchronous_commit": "off"}
+
+
+def _resolve(
+    principal: Principal,
+    request: SearchRequest,
+    profile: SearchProfile | None,
+    place: Place | None,
+    moment: datetime,
+) -> _Reading:
+    """Return where is read, as whom and by which profile."""
+    with account_transaction(principal.account_id):
+        place = place or places.resolve(principal, request.asked)
+        at = request.as_of or request.known_at or moment
+        visible = places.visibility(place, request.asked, account_id=principal.account_id, at=at, now=moment)
+        linked = scope_links.linked(principal, place.scopes) if request.include_cross_links else ()
+        wide = _widened(visible, linked)
+        in_the_past = request.as_of is not None or request.known_at is not None
+        return _Reading(
+            place=place,
+            visible=visible,
+            linked=linked,
+            past=wide.past_facts(known_at=request.known_at) if in_the_past else None,
+            text=known_names.with_names(principal.account_id, request.query),
+            profile=profile
+            or overrides.resolve_search(account_id=principal.account_id, path=place.path, name=request.profile),
+        )
+
+
+def _widened(visible: Visibility, linked: Iterable[Scope]) -> Visibility:
+    """Return what the read may see including the scopes that links lead to."""
+    return replace(visible, scope_ids=(*visible.scope_ids, *(scope.id for scope in linked)))
+
+
+def _run(reading: _Reading, request: SearchRequest, progress: Progress) -> _Search:
+    """Run the strategies, merge their lists and let the head be reranked, all before the profile's deadline."""
+    profile = reading.profile
+    deadline = Deadline(milliseconds=profile.deadline_ms)
+    reserved = reranking.reserved_ms(profile)
+    question = StrategyQuestion(
+        text=reading.text,
+        vector=None,
+        visible=reading.visible,
+        limit=max(LEAST_LIST, LISTS * request.limit),
+        units=request.units,
+        as_of=request.as_of,
+        known_at=request.known_at,
+        past=reading.past,
+        min_score=request.min_score,
+        filters=request.filters,
+        linked=tuple(scope.id for scope in reading.linked),
+        lanes=profile.lanes,
+    )
+    vector = QuestionVector(reading.visible.account_id, reading.text)
+    runs = running.run(profile.weights, question, vector=vector, deadline=deadline.earlier(milliseconds=reserved))
+    progress.lap("strategies")
+    hits = search_lists.hits_by_item(runs)
+    order = search_lists.merged(runs, hits, profile)
+    progress.lap("fuse")
+    left = int(deadline.remaining_ms)
+    items = [entry.item for entry in order]
+    first = {item: said[0] for item, said in hits.items()}
+    reranked = reranking.rerank(reading.text, items, first, profile=profile, deadline=deadline)
+    progress.lap("rerank")
+    by_item = {entry.item: entry for entry in order}
+    return _Search(
+        question=question,
+        runs=runs,
+        hits=hits,
+        order=[by_item[item] for item in reranked.items],
+        reranked=reranked.outcome,
+        vector=vector.made,
+        reserved_ms=reserved,
+        left_ms=left,
+    )
+
+
+def _answer(
+    principal: Principal,
+    request: SearchRequest,
+    reading: _Reading,
+    searched: _Search,
+    kind: TraceKind | None,
+    moment: datetime,
+    progress: Progress,
+) -> SearchAnswer:
+    """Read what is served again, and leave the trace."""
+    served = _serve(reading, request, searched)
+    results = search_serving.results(
+        served,
+        {entry.item: entry for entry in searched.order},
+        searched.hits,
+        reading.visible,
+        scopes=[*reading.place.scopes, *reading.linked],
+        subject=reading.place.subject,
+    )
+    outcomes = [run.outcome for run in searched.runs]
+    outcomes += [searched.reranked] if searched.reranked else []
+    degraded = search_lists.degraded_components(outcomes)
+    outcomes += _filtered(principal, reading, request, searched)
+    warnings = list(_warnings(served.decisions, degraded))
+    identity = _identity_profile(reading, request)
+    progress.lap("serve")
+    answer = SearchAnswer(
+        results=results,
+        profile=reading.profile.name,
+        profile_version=reading.profile.label,
+        ranker=RANKER_VERSION,
+        reader_posture=reading.place.reader.posture.value,
+        outcomes=outcomes,
+        contributed=[run.strategy for run in searched.runs if run.completed and run.hits],
+        empty=[run.strategy for run in searched.runs if run.completed and not run.hits],
+        dropped=[run.strategy for run in searched.runs if run.outcome.status is OutcomeStatus.DROPPED],
+        disagreement=search_lists.disagreement(searched.runs, blank=not reading.text.strip()),
+        reserved_rerank_ms=searched.reserved_ms,
+        pre_rerank_remaining_ms=searched.left_ms,
+        warnings=warnings,
+        empty_reason=None if results else _empty_reason(reading, searched, served),
+        identity_profile_status=identity.status if identity else "not_requested",
+        identity_profile=identity,
+        trace_id=None if kind is None else new_id(),
+        degraded_components=degraded,
+        place=reading.place,
+        embedder=identity_key(searched.vector.identity) if searched.vector else "",
+        decisions=served.decisions,
+        timings=progress.timings,
+    )
+    if kind is not None:
+        traces.write(_trace(principal, request, reading, searched, served, answer, kind, moment, progress))
+    return answer
+
+
+def _serve(reading: _Reading, request: SearchRequest, searched: _Search) -> search_serving.Served:
+    visible = replace(reading.visible, scope_ids=(*reading.visible.scope_ids, *(scope.id for scope in reading.linked)))
+    context = overrides.resolve_context(account_id=visible.account_id, path=reading.place.path)
+    limits = gate.of_profile(context, has_vector=searched.vector is not None)
+    return search_serving.serve(
+        searched.order,
+        _questions(searched, with_words=limits.is_on),
+        visible,
+        limit=request.limit,
+        limits=limits,
+        past=reading.past is not None,
+        known_at=request.known_at,
+    )
+
+
+def _questions(searched: _Search, *, with_words: bool) -> dict[IndexedUnit, Question]:
+    """Return the question as the recall gate looks at each unit; its words only where they count."""
+    question = Question()
+    if searched.vector is not None:
+        literal = candidates.vector_literal(searched.vector.numbers)
+        question = Question(vector=literal, space=embedding.space(searched.vector.identity))
+    matches = text_match.analyse(searched.question) if with_words else {}
+    return {
+        unit: replace(question, weights=matches[unit].question.weights) if unit in matches else question
+        for unit in IndexedUnit
+    }
+
+
+def _filtered(principal: Principal, reading: _Reading, request: SearchRequest, searched: _Search) -> list[Outcome]:
+    """Return, to keys that may diagnose, that rows have the question's words and this reader may see none of them."""
+    lexical = next((run for run in searched.runs if run.strategy == "lexical" and run.completed), None)
+    if principal.is_person or Right.DIAGNOSTICS not in principal.rights or lexical is None or lexical.hits:
+        return []
+    anybody = replace(reading.visible, reader=Reader(posture=Posture.INTERNAL))
+    if not matches_anything(replace(searched.question, visible=anybody)):
+        return []
+    return [
+        Outcome(
+            component="candidate_filter",
+            status=OutcomeStatus.COMPLETED,
+            reason_class=ReasonClass.AUTHORIZATION_FILTERED,
+        )
+    ]
+
+
+def _warnings(decisions: Sequence[Decision], degraded: Sequence[str]) -> Iterable[str]:
+    """Yield what the reader must know about what is missing."""
+    counts = Counter(decision.reason for decision in decisions if decision.unit is IndexedUnit.FACT)
+    if counts[Reason.CONFLICT_OPEN]:
+        yield f"open_conflict: {counts[Reason.CONFLICT_OPEN]} fact(s) hidden pending conflict resolution"
+    if counts[Reason.VOLATILITY_EXPIRED]:
+        yield f"volatility_expired: {counts[Reason.VOLATILITY_EXPIRED]} fact(s) withheld, not confirmed for too long"
+    if degraded:
+        yield f"degraded_retrieval: without {', '.join(degraded)}"
+
+
+def _empty_reason(reading: _Reading, searched: _Search, served: search_serving.Served) -> EmptyReason:
+    """Return why nothing is served, by the strongest of what happened."""
+    reasons = {decision.reason for decision in served.decisions}
+    if reasons & {Reason.BELOW_RELEVANCE_FLOOR, Reason.FAR_BEHIND_BEST}:
+        return EmptyReason.NO_RELEVANT_MEMORY
+    if reasons:
+        return EmptyReason.WITHHELD
+    if not any(run.completed for run in searched.runs) and any(
+        run.outcome.status is OutcomeStatus.DROPPED for run in searched.runs
+    ):
+        return EmptyReason.RETRIEVAL_FAILED
+    stored = bool(reading.visible.scope_ids) and candidates.anything_stored(reading.visible)
+    return EmptyReason.NO_RELEVANT_MEMORY if stored else EmptyReason.NO_MEMORY
+
+
+def _identity_profile(reading: _Reading, request: SearchRequest) -> StableProfile | None:
+    if not request.include_identity_profile:
+        return None
+    return stable_profile(reading.visible, past=reading.past is not None, known_at=request.known_at)
+
+
+def _trace(
+    principal: Principal,
+    request: SearchRequest,
+    reading: _Reading,
+    searched: _Search,
+    served: search_serving.Served,
+    answer: SearchAnswer,
+    kind: TraceKind,
+    moment: datetime,
+    progress: Progress,
+) -> Trace:
+    """Return the unsaved trace of the call."""
+    place, decisions = reading.place, served.decisions
+    facts = sum(found.unit is IndexedUnit.FACT for found in answer.results)
+    failed = answer.empty_reason is EmptyReason.RETRIEVAL_FAILED
+    status = PacketStatus.DEGRADED if answer.warnings else PacketStatus.OK
+    return Trace(
+        id=answer.trace_id,
+        account_id=principal.account_id,
+        kind=kind,
+        scope_id=place.scope.id if place.scope else None,
+        scope_path=place.path,
+        subject_id=place.subject.id if place.subject else None,
+        subject_key=place.subject.key if place.subject else request.subject_key[:200],
+        reader_posture=answer.reader_posture,
+        reader_id=place.reader.subject_id,
+        credential_id=principal.pk,
+        credential_name=principal.name[:200],
+        query=request.query,
+        purpose=request.purpose,
+        budget=request.limit,
+        budget_unit="results",
+        request=_asked(request),
+        question_time=reading.visible.at,
+        as_of=request.as_of,
+        known_at=request.known_at,
+        profile=reading.profile.label,
+        ranker=RANKER_VERSION,
+        embedder=answer.embedder,
+        strategies={outcome.component: outcome.word for outcome in answer.outcomes},
+        timings=progress.timings,
+        decisions=[decision.packed() for decision in decisions],
+        reasons=dict(Counter(decision.reason.value for decision in decisions)),
+        considered=len(decisions),
+        facts_served=facts,
+        passages_served=len(answer.results) - facts,
+        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in decisions),
+        tokens=served.tokens,
+        status=(PacketStatus.FAILED if failed else status).value,
+        empty_reason=answer.empty_reason.value if answer.empty_reason else "",
+        warnings=list(answer.warnings),
+        duration_ms=progress.milliseconds,
+        created_at=moment,
+    )
+
+
+def _asked(request: SearchRequest) -> dict[str, Any]:
+    """Return what else the call asked for, so that it can be asked again."""
+    filters = request.filters
+    return {
+        "exact": request.exact,
+        "profile": request.profile,
+        "limit": request.limit,
+        "min_score": request.min_score,
+        "units": [unit.value for unit in request.units],
+        "include_cross_links": request.include_cross_links,
+        "include_identity_profile": request.include_identity_profile,
+        "source_filters": {
+            "provider": filters.provider,
+            "model": filters.model,
+            "prompt_version": filters.prompt_version,
+            "minimum_corroboration": filters.minimum_corroboration,
+            "event_id": str(filters.event_id) if filters.event_id else None,
+        },
+    }
