@@ -19,7 +19,9 @@ class RetrievalConfig(AppConfig):
         from retrieval import selectors
         from retrieval.cards import marking
         from retrieval.embedders import registry
+        from retrieval.rerankers import registry as rerankers
 
         registry.register()
+        rerankers.register()
         trace_access.register(selectors.may_inspect)
         outbox.register("cards", marking.note_changes)

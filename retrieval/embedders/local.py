@@ -21,6 +21,7 @@ import numpy as np
 from facts.embedding import EmbedderIdentity
 from retrieval.embedders import quantised, wordpiece
 from retrieval.embedders.base import EmbeddingUnavailable, Vector
+from retrieval.onnx_directory import CHARACTERS_PER_TOKEN, open_session
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -33,8 +34,6 @@ DIMENSIONS = 384
 QUERY_TOKENS = 128
 #: WordPiece tokens read of a stored text: a passage of 1,000 characters is seen whole.
 DOCUMENT_TOKENS = 256
-#: A token is at most this many characters on average in any text; cutting first keeps tokenizing cheap.
-CHARACTERS_PER_TOKEN = 12
 
 #: Which weights compute, as the setting ``LOCAL_EMBEDDER_WEIGHTS`` says.
 PACKAGED, QUANTISED = "packaged", "quantised"
@@ -125,24 +124,12 @@ def _load(weights: str, directory: Path) -> _Model:
             directory=directory,
             embed_probes=partial(_embed_probes, tokenizer),
         )
-    return _Model(_open_session(path.read_bytes()), tokenizer)
+    return _Model(open_session(path.read_bytes()), tokenizer)
 
 
 def _embed_probes(tokenizer: Tokenizer, content: bytes) -> list[Vector]:
-    model = _Model(_open_session(content), tokenizer)
+    model = _Model(open_session(content), tokenizer)
     return [_embed(model, text, QUERY_TOKENS) for text in quantised.PROBES]
-
-
-def _open_session(content: bytes) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # One thread for each request: requests already run side by side, and spinning threads steal their cores.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def _model_path() -> Path:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from ingest.extraction.providers import calls, http, schema
+from facts import outgoing
+from ingest.extraction.providers import calls, schema
 from ingest.extraction.providers.anthropic_client import AnthropicClient
 from ingest.extraction.providers.calls import Answer, Ask, CallFailed, Client
 from ingest.extraction.providers.openai_client import CHAT_JSON, CHAT_PLAIN, COMPATIBLE_WAYS, RESPONSES, OpenAIClient
@@ -139,7 +140,7 @@ def test_a_reply_of_a_megabyte_is_not_read_to_its_end(client: Client, server: Mo
 
 
 def test_a_reply_just_within_the_limit_is_read(client: Client, server: ModelServer) -> None:
-    size = http.MAX_REPLY_BYTES - 4_096
+    size = outgoing.MAX_REPLY_BYTES - 4_096
     server.script = [floods(size)]
     assert len(client.send(ASK, timeout=SECONDS).text) == size
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from ingest.extraction.providers import schema
 from ingest.extraction.providers.calls import (
     MAX_OUTPUT_TOKENS,
     REJECTED,
@@ -56,18 +55,18 @@ class AnthropicClient:
     def _send(self, ask: Ask, *, timeout: float, with_schema: bool) -> Answer:
         import anthropic
 
-        from ingest.extraction.providers import http
+        from facts import outgoing
 
-        shape: dict[str, Any] = {"system": f"{ask.system}\n{schema.IN_WORDS}"}
+        shape: dict[str, Any] = {"system": f"{ask.system}\n{ask.shape.in_words}"}
         if with_schema:
-            output_format = {"type": "json_schema", "schema": schema.ANSWER}
+            output_format = {"type": "json_schema", "schema": ask.shape.schema}
             shape = {"system": ask.system, "output_config": {"format": output_format}}
         try:
             message = self._client().messages.create(
                 model=self.model,
                 max_tokens=MAX_OUTPUT_TOKENS,
                 messages=[{"role": role, "content": text} for role, text in ask.turns],
-                timeout=http.timeout(timeout),
+                timeout=outgoing.timeout(timeout),
                 **shape,
             )
             return _answer(message)
@@ -76,7 +75,7 @@ class AnthropicClient:
         except anthropic.APITimeoutError:
             raise CallFailed(TIMEOUT) from None
         except anthropic.APIConnectionError as error:
-            raise CallFailed(TOO_LARGE if http.is_too_large(error) else UNREACHABLE) from None
+            raise CallFailed(TOO_LARGE if outgoing.is_too_large(error) else UNREACHABLE) from None
         except (anthropic.AnthropicError, ValueError, AttributeError, TypeError):
             # A reply that is no message: what the library makes of it differs.
             raise CallFailed(UNREADABLE) from None
@@ -85,7 +84,7 @@ class AnthropicClient:
         """Return the library's client, made at the first call: after any fork, and only where it is used."""
         import anthropic
 
-        from ingest.extraction.providers import http
+        from facts import outgoing
 
         with self._lock:
             if self._library is None:
@@ -93,7 +92,7 @@ class AnthropicClient:
                     api_key=self._api_key or "none",
                     base_url=self.address,
                     max_retries=0,
-                    http_client=http.client(),
+                    http_client=outgoing.client(),
                     open_telemetry=False,
                 )
             return self._library

@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal, Protocol
 
+from ingest.extraction.providers.schema import FACTS, Shape
+
 #: Tokens an answer may have: 24 facts of about 150 tokens, and what a reasoning model thinks before.
 MAX_OUTPUT_TOKENS = 8_000
 
@@ -44,10 +46,12 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is sent: the standing instructions, and turns of ``(role, text)`` that begin and end with the user."""
+    """What is sent: the standing instructions, turns of ``(role, text)`` that begin and end with the user, and the
+    shape in which an answer is wanted, which goes without saying where it is that of :data:`FACTS`."""
 
     system: str
     turns: tuple[tuple[Literal["user", "assistant"], str], ...]
+    shape: Shape = FACTS
 
     def serialised(self, *, model: str) -> bytes:
         """Return the request as bytes that are equal exactly for equal requests."""

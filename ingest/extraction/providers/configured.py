@@ -1,4 +1,4 @@
-"""The model extractors of this deployment, made from its settings."""
+"""The clients and model extractors of this deployment, made from its settings."""
 
 from __future__ import annotations
 
@@ -20,26 +20,35 @@ _lock = threading.Lock()
 
 def anthropic() -> ModelExtractor:
     """Return the extractor that asks Claude."""
-    return _extractor(
-        AnthropicClient, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_MODEL, settings.ANTHROPIC_BASE_URL
-    )
+    return _extractor(client("anthropic"))
 
 
 def openai() -> ModelExtractor:
     """Return the extractor that asks OpenAI, or a server that speaks its protocol."""
-    return _extractor(OpenAIClient, settings.OPENAI_API_KEY, settings.OPENAI_MODEL, settings.OPENAI_BASE_URL)
+    return _extractor(client("openai"))
 
 
-def _extractor(
-    make: Callable[..., AnthropicClient | OpenAIClient], api_key: str, model: str, address: str
-) -> ModelExtractor:
+def client(provider: str, *, model: str = "") -> AnthropicClient | OpenAIClient:
+    """Return the client of a provider; ``model`` replaces the one that is set for it. Raises ``LookupError``."""
+    make: Callable[..., AnthropicClient | OpenAIClient]
+    if provider == "anthropic":
+        make, api_key, address = AnthropicClient, settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
+        model = model or settings.ANTHROPIC_MODEL
+    elif provider == "openai":
+        make, api_key, address = OpenAIClient, settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL
+        model = model or settings.OPENAI_MODEL
+    else:
+        raise LookupError(f"unknown provider {provider!r}; known: anthropic, openai")
     key = (os.getpid(), make, api_key, model, address)
     with _lock:
         if key not in _clients:
             _clients[key] = make(api_key=api_key, model=model, address=address)
-        client = _clients[key]
+        return _clients[key]
+
+
+def _extractor(asked: AnthropicClient | OpenAIClient) -> ModelExtractor:
     return ModelExtractor(
-        client,
-        circuit_name=circuit_key(client, address=client.address),
+        asked,
+        circuit_name=circuit_key(asked, address=asked.address),
         timeout=settings.MODEL_CALL_TIMEOUT,
     )

@@ -207,7 +207,7 @@ def _sort(answer: Answer, item: ExtractionInput) -> tuple[_Read, tuple[str, ...]
 def _again(ask: Ask, answer: Answer, request: str) -> Ask:
     """Return the ask that follows an answer which has to be repaired."""
     said: Any = answer.text[:MAX_SHOWN_AGAIN].strip() or "(nothing)"
-    return Ask(ask.system, (*ask.turns, ("assistant", said), ("user", request)))
+    return Ask(ask.system, (*ask.turns, ("assistant", said), ("user", request)), ask.shape)
 
 
 def _left_out(waiting: Sequence[_Failure], read: _Read) -> list[_Failure]:

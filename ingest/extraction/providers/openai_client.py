@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ingest.extraction.providers import schema
 from ingest.extraction.providers.calls import (
     MAX_OUTPUT_TOKENS,
     NOT_FOUND,
@@ -73,10 +72,10 @@ class OpenAIClient:
     def _send(self, ask: Ask, *, timeout: float, way: str) -> Answer:
         import openai
 
-        from ingest.extraction.providers import http
+        from facts import outgoing
 
         try:
-            return _WAYS[way](self._client(), self.model, ask, http.timeout(timeout))
+            return _WAYS[way](self._client(), self.model, ask, outgoing.timeout(timeout))
         except openai.APIStatusError as error:
             if error.code == "insufficient_quota":
                 raise CallFailed(UNPAID) from None
@@ -84,7 +83,7 @@ class OpenAIClient:
         except openai.APITimeoutError:
             raise CallFailed(TIMEOUT) from None
         except openai.APIConnectionError as error:
-            raise CallFailed(TOO_LARGE if http.is_too_large(error) else UNREACHABLE) from None
+            raise CallFailed(TOO_LARGE if outgoing.is_too_large(error) else UNREACHABLE) from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError, IndexError):
             # A reply that is no answer: what the library makes of it differs.
             raise CallFailed(UNREADABLE) from None
@@ -93,7 +92,7 @@ class OpenAIClient:
         """Return the library's client, made at the first call: after any fork, and only where it is used."""
         import openai
 
-        from ingest.extraction.providers import http
+        from facts import outgoing
 
         with self._lock:
             if self._library is None:
@@ -101,7 +100,7 @@ class OpenAIClient:
                     api_key=self._api_key or "none",
                     base_url=self.address,
                     max_retries=0,
-                    http_client=http.client(),
+                    http_client=outgoing.client(),
                 )
             return self._library
 
@@ -113,7 +112,7 @@ def _ask_responses(library: Any, model: str, ask: Ask, timeout: Any) -> Answer:
         input=[{"role": role, "content": text} for role, text in ask.turns],
         max_output_tokens=MAX_OUTPUT_TOKENS,
         store=False,
-        text={"format": {"type": "json_schema", "name": schema.NAME, "schema": schema.ANSWER, "strict": True}},
+        text={"format": {"type": "json_schema", **_strict(ask)}},
         timeout=timeout,
     )
     reason = response.incomplete_details.reason if response.incomplete_details else ""
@@ -129,15 +128,15 @@ def _ask_responses(library: Any, model: str, ask: Ask, timeout: Any) -> Answer:
 
 
 def _ask_chat(
-    response_format: dict[str, Any] | None, *, in_words: bool = True
+    response_format: Callable[[Ask], dict[str, Any]] | None, *, in_words: bool = True
 ) -> Callable[[Any, str, Ask, Any], Answer]:
     """Return the way of asking by chat completions with that format; ``in_words``: the schema is told as text."""
 
     def send(library: Any, model: str, ask: Ask, timeout: Any) -> Answer:
-        system = f"{ask.system}\n{schema.IN_WORDS}" if in_words else ask.system
+        system = f"{ask.system}\n{ask.shape.in_words}" if in_words else ask.system
         turns = [{"role": "system", "content": system}]
         turns += [{"role": role, "content": text} for role, text in ask.turns]
-        shape = {"response_format": response_format} if response_format else {}
+        shape = {"response_format": response_format(ask)} if response_format else {}
         completion = library.chat.completions.create(
             model=model, messages=turns, timeout=timeout, **_output_limit(library), **shape
         )
@@ -154,6 +153,11 @@ def _ask_chat(
     return send
 
 
+def _strict(ask: Ask) -> dict[str, Any]:
+    """Return the shape as a schema that has to be kept to."""
+    return {"name": ask.shape.name, "schema": ask.shape.schema, "strict": True}
+
+
 def _output_limit(library: Any) -> dict[str, int]:
     """Return the output limit under the name that the server knows: OpenAI's reasoning models refuse the old one."""
     name = "max_completion_tokens" if str(library.base_url).startswith(ADDRESS) else "max_tokens"
@@ -162,13 +166,7 @@ def _output_limit(library: Any) -> dict[str, int]:
 
 _WAYS: dict[str, Callable[[Any, str, Ask, Any], Answer]] = {
     RESPONSES: _ask_responses,
-    CHAT_SCHEMA: _ask_chat(
-        {
-            "type": "json_schema",
-            "json_schema": {"name": schema.NAME, "schema": schema.ANSWER, "strict": True},
-        },
-        in_words=False,
-    ),
-    CHAT_JSON: _ask_chat({"type": "json_object"}),
+    CHAT_SCHEMA: _ask_chat(lambda ask: {"type": "json_schema", "json_schema": _strict(ask)}, in_words=False),
+    CHAT_JSON: _ask_chat(lambda ask: {"type": "json_object"}),
     CHAT_PLAIN: _ask_chat(None),
 }

@@ -1,4 +1,4 @@
-"""The one shape in which every model answers, as JSON Schema.
+"""The shape in which every model answers about a message, as JSON Schema.
 
 It keeps to what all providers accept in their strict modes: every property required, no other allowed, no bounds. Open
 objects (values, qualifiers) therefore travel as lists of name and value.
@@ -7,6 +7,7 @@ objects (values, qualifiers) therefore travel as lists of name and value.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from facts.vocabulary import Category, Form, Kind, Sensitivity, Volatility
@@ -62,5 +63,20 @@ FACT = _object(
 ANSWER = _object({NAME: {"type": "array", "items": FACT}})
 
 AS_JSON = json.dumps(ANSWER, separators=(",", ":"))
-#: Added to the instructions for servers that take no schema.
-IN_WORDS = f"Schema of the answer:\n{AS_JSON}\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """The shape that a model is asked to answer in: the name it is announced by, and its JSON Schema."""
+
+    name: str
+    schema: dict[str, Any]
+
+    @property
+    def in_words(self) -> str:
+        """What is added to the instructions for servers that take no schema."""
+        return f"Schema of the answer:\n{json.dumps(self.schema, separators=(',', ':'))}\n"
+
+
+#: The shape of an answer about a message.
+FACTS = Shape(NAME, ANSWER)

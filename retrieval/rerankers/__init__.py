@@ -1,0 +1,1 @@
+"""Rerankers: models that read a question together with a text and say how well one answers the other."""
