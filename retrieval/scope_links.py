@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 
 from django.db.models import Q
@@ -15,18 +14,21 @@ from governance.access import Principal, readable_scopes
 MAX_LINKS = 20
 
 
-def linked(principal: Principal, scopes: Iterable[Scope]) -> tuple[uuid.UUID, ...]:
-    """Return the scopes that are linked, in either direction, with one of ``scopes`` and readable at both ends.
+def linked(principal: Principal, scopes: Iterable[Scope]) -> list[Scope]:
+    """Return the scopes that are linked, in either direction, with one of ``scopes``, and readable at both ends.
 
-    Each end is authorised anew by the rules of access, also the one that the read came from. Inside the account.
+    Each end is authorised anew by the rules of access, also the one that the read came from. None of ``scopes`` is
+    returned again. Inside the account.
     """
-    here = {scope.id for scope in scopes if _may_read(principal, scope)}
+    asked = list(scopes)
+    here = {scope.id for scope in asked if _may_read(principal, scope)}
     links = ScopeLink.objects.filter(
         Q(source_id__in=here) | Q(target_id__in=here), account_id=principal.account_id
     ).select_related("source", "target")
-    others = {end.id: end for link in links for end in (link.source, link.target) if end.id not in here}
-    readable = [scope for scope in sorted(others.values(), key=lambda scope: scope.path) if _may_read(principal, scope)]
-    return tuple(scope.id for scope in readable[:MAX_LINKS])
+    known = {scope.id for scope in asked}
+    others = {end.id: end for link in links for end in (link.source, link.target) if end.id not in known}
+    found = [scope for scope in sorted(others.values(), key=lambda scope: scope.path) if _may_read(principal, scope)]
+    return found[:MAX_LINKS]
 
 
 def _may_read(principal: Principal, scope: Scope) -> bool:
