@@ -107,6 +107,7 @@ class ModelRole(models.TextChoices):
     """What a model was asked for."""
 
     EXTRACTION = "extraction"
+    ANSWERER = "answerer"
 
 
 class ModelCall(Owned):

@@ -22,7 +22,7 @@ from facts.tenancy import account_transaction
 from ingest import budget
 from ingest.extraction import Extractor, get_extractor
 from ingest.extraction.providers import prices
-from ingest.extraction.providers.calls import MAYBE_THE_MESSAGE, Answer, Ask, Call
+from ingest.extraction.providers.calls import MAYBE_THE_MESSAGE, Answer, Ask, Call, Client
 from ingest.extraction.providers.extractor import ModelExtractor
 from ingest.models import EventOutcome, ModelCall, ModelRole
 
@@ -48,35 +48,85 @@ class AccountBooks:
 
     def book(self, call: Call) -> None:
         """Write the call down, and keep its answer with the job."""
-        identity, answer = self._extractor.identity, call.answer
+        answer = call.answer
         with _briefly(self._claim.job.account_id):
-            digest = self._digest(call.ask)
-            ModelCall.objects.create(
+            digest = _record(
+                call,
                 account_id=self._claim.job.account_id,
-                event_id=self._event_id,
+                client=self._extractor.client,
                 role=ModelRole.EXTRACTION,
-                provider=identity.provider,
-                model=identity.model,
-                prompt_version=identity.prompt_version,
-                request_digest=digest,
-                input_tokens=answer.input_tokens if answer else None,
-                output_tokens=answer.output_tokens if answer else None,
-                cost_usd=prices.cost(self._extractor.client, answer) if answer else None,
-                latency_ms=call.latency_ms,
-                error_class=call.error_class,
-                notes=list(call.notes),
+                prompt_version=self._extractor.identity.prompt_version,
+                event_id=self._event_id,
             )
             if answer is not None:
                 held = {"text": answer.text, "refused": answer.refused, "truncated": answer.truncated}
                 jobs.keep(self._claim, digest, held)
 
     def _digest(self, ask: Ask) -> str:
-        """Return the name of a request that tells nobody else what is in it."""
-        secret = AccountSecret.objects.values_list("statement_key", flat=True).get(
-            account_id=self._claim.job.account_id
-        )
-        request = ask.serialised(model=self._extractor.identity.model)
-        return hmac.new(bytes(secret), request, hashlib.sha256).hexdigest()
+        return _digest(self._claim.job.account_id, ask, model=self._extractor.identity.model)
+
+
+class OpenBooks:
+    """The books of calls that belong to no event, and whose answers are not kept."""
+
+    def __init__(self, *, account_id: uuid.UUID, client: Client, role: ModelRole, prompt_version: str) -> None:
+        self._account_id = account_id
+        self._client = client
+        self._role = role
+        self._prompt_version = prompt_version
+
+    def before(self, ask: Ask) -> Answer | None:
+        """Return nothing. Raises ``ExtractionFailed`` when the budget is used up."""
+        with _briefly(self._account_id):
+            budget.require(self._account_id)
+        return None
+
+    def book(self, call: Call) -> None:
+        """Write the call down."""
+        with _briefly(self._account_id):
+            _record(
+                call,
+                account_id=self._account_id,
+                client=self._client,
+                role=self._role,
+                prompt_version=self._prompt_version,
+            )
+
+
+def _record(
+    call: Call,
+    *,
+    account_id: uuid.UUID,
+    client: Client,
+    role: ModelRole,
+    prompt_version: str,
+    event_id: uuid.UUID | None = None,
+) -> str:
+    """Write a call down in the running transaction, and return the name of its request."""
+    answer = call.answer
+    digest = _digest(account_id, call.ask, model=client.model)
+    ModelCall.objects.create(
+        account_id=account_id,
+        event_id=event_id,
+        role=role,
+        provider=client.provider,
+        model=client.model,
+        prompt_version=prompt_version,
+        request_digest=digest,
+        input_tokens=answer.input_tokens if answer else None,
+        output_tokens=answer.output_tokens if answer else None,
+        cost_usd=prices.cost(client, answer) if answer else None,
+        latency_ms=call.latency_ms,
+        error_class=call.error_class,
+        notes=list(call.notes),
+    )
+    return digest
+
+
+def _digest(account_id: uuid.UUID, ask: Ask, *, model: str) -> str:
+    """Return the name of a request that tells nobody else what is in it."""
+    secret = AccountSecret.objects.values_list("statement_key", flat=True).get(account_id=account_id)
+    return hmac.new(bytes(secret), ask.serialised(model=model), hashlib.sha256).hexdigest()
 
 
 @contextmanager
