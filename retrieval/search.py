@@ -20,7 +20,7 @@ from facts.clock import now
 from facts.embedding import Embedded
 from facts.errors import DomainError
 from facts.ids import new_id
-from facts.models import IndexedUnit, Scope
+from facts.models import IndexedUnit, Scope, Subject
 from facts.tenancy import account_transaction
 from governance.access import Principal, Right
 from retrieval import (
@@ -58,6 +58,7 @@ from retrieval.visibility import Visibility
 
 #: Changes whenever the same store and question could give another order.
 RANKER_VERSION = "search-1"
+DEFAULT_PROFILE = "balanced"
 DEFAULT_LIMIT = 12
 MAX_LIMIT = 100
 #: Length of each strategy's list, for facts and for passages, in multiples of the results asked for, and at least.
@@ -83,7 +84,7 @@ class SearchRequest:
     peer_key: str = ""
     query: str = ""
     purpose: str = ""
-    profile: str = "balanced"
+    profile: str = DEFAULT_PROFILE
     limit: int = DEFAULT_LIMIT
     min_score: float | None = None
     filters: SourceFilters = field(default_factory=SourceFilters)
@@ -95,7 +96,7 @@ class SearchRequest:
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MAX_LIMIT:
-            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_limit", field="limit")
+            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_payload", field="limit")
         if len(self.query) > MAX_QUERY:
             raise DomainError(f"A query has at most {MAX_QUERY:,} characters.", code="query_too_long", field="query")
 
@@ -282,6 +283,7 @@ def _answer(
         empty_reason=None if results else _empty_reason(reading, searched, served),
         identity_profile_status=identity.status if identity else "not_requested",
         identity_profile=identity,
+        identity_subject=_key_of(identity) if identity else None,
         trace_id=None if kind is None else new_id(),
         degraded_components=degraded,
         place=reading.place,
@@ -369,6 +371,11 @@ def _identity_profile(reading: _Reading, request: SearchRequest) -> StableProfil
     if not request.include_identity_profile:
         return None
     return stable_profile(reading.visible, past=reading.past is not None, known_at=request.known_at)
+
+
+def _key_of(identity: StableProfile) -> str | None:
+    """Return the key of the reader whose profile it is."""
+    return Subject.objects.values_list("key", flat=True).filter(pk=identity.subject_id).first()
 
 
 def _trace(

@@ -32,6 +32,7 @@ class Found:
     scope_id: uuid.UUID
     scope: str
     subject_id: uuid.UUID
+    subject: str
     sensitivity: str
     level: str
     corroboration: int = 0
@@ -81,7 +82,8 @@ class Disagreement:
 class SearchAnswer:
     """The results of a search, best first, and how they came about.
 
-    ``trace_id`` is ``None`` for what left no trace. ``place``, ``embedder``, ``decisions`` and ``timings``
+    ``identity_subject`` is the key of the reader whose profile was asked for. ``trace_id`` is ``None`` for what left no
+    trace. ``place``, ``embedder``, ``decisions`` and ``timings``
     (milliseconds of each stage) are for whoever writes a trace about more than this search.
     """
 
@@ -101,6 +103,7 @@ class SearchAnswer:
     empty_reason: EmptyReason | None = None
     identity_profile_status: str = "not_requested"
     identity_profile: StableProfile | None = None
+    identity_subject: str | None = None
     trace_id: uuid.UUID | None = None
     degraded_components: Sequence[str] = ()
     place: Place

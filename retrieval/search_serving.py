@@ -155,5 +155,7 @@ def _further(account_id: uuid.UUID, facts: Sequence[Ranked], passages: Sequence[
     ):
         if items:
             rows = model.objects.filter(account_id=account_id, pk__in=[item.row.id for item in items])
-            found |= {Item(unit, row.pop("pk")): row for row in rows.values("pk", *columns)}
+            for row in rows.values("pk", "subject__key", *columns):
+                item, subject = Item(unit, row.pop("pk")), row.pop("subject__key")
+                found[item] = {**row, "subject": subject}
     return found

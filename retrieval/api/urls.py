@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from retrieval.api import lineage_views, profile_views, views
+from retrieval.api import lineage_views, profile_views, search_views, views
 
 urlpatterns: list[URLPattern] = [
     path("context", views.ContextView.as_view()),
+    path("search", search_views.SearchView.as_view()),
     path("inspect/<uuid:trace_id>", views.InspectView.as_view()),
     path("traces", views.TracesView.as_view()),
     path("facts", views.FactsView.as_view()),
