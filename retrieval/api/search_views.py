@@ -27,9 +27,9 @@ class SearchView(APIView):
         operation_id="search_create",
         summary="Search facts and passages",
         description="Runs the strategies of a retrieval profile side by side under its deadline, merges their lists "
-        "and keeps a trace. Each strategy looks only at what the reader may see; one that is late or fails is dropped and "
-        'reported. Any of the words may match; `"phrase"`, `-term` and `or` between key words ask for more. Strategies '
-        "cannot be chosen.",
+        "and keeps a trace. Each strategy looks only at what the reader may see; one that is late or fails is dropped "
+        'and reported. Any of the words may match; `"phrase"`, `-term` and `or` between key words ask for more. '
+        "Strategies cannot be chosen.",
         tags=["context"],
         request=SearchCall,
         responses=SearchShape,

@@ -18,6 +18,8 @@ from retrieval import overrides, places
 from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.embedders import registry
 from retrieval.models import Trace
+from retrieval.search import SearchRequest, search
+from retrieval.search_answer import SearchAnswer
 from retrieval.traces import unpack
 from tests.factories import SubjectFactory, key_principal
 
@@ -89,6 +91,19 @@ def ask(account: Account, app: Principal) -> Callable[..., ContextAnswer]:
         return assemble(principal=principal or app, request=ContextRequest(query=query, **request))
 
     return asked
+
+
+@pytest.fixture
+def find(account: Account, app: Principal, settings: Any) -> Callable[..., SearchAnswer]:
+    """Search about Ana in the scope ``/support``, on the test's own connection, vectors indexed."""
+    settings.SEARCH_THREADS = 0
+
+    def found(query: str = "tea", *, principal: Principal | None = None, **changes: Any) -> SearchAnswer:
+        index_vectors(account)
+        request = {"scope_path": "/support", "exact": True, "subject_key": "ana", "purpose": "test", **changes}
+        return search(principal=principal or app, request=SearchRequest(query=query, **request))
+
+    return found
 
 
 def statements(answer: ContextAnswer) -> list[str]:
