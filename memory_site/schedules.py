@@ -27,6 +27,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("start due facts", "governance.tasks.start_due_facts", minutes=5),
     Entry("make trace partitions", "retrieval.partitions.ensure_trace_partitions", cron="20 2 * * *"),
     Entry("keep search indexes", "retrieval.tasks.keep_indexes", minutes=1),
+    Entry("keep names", "retrieval.tasks.keep_names", minutes=1),
     Entry("keep cards", "retrieval.tasks.keep_cards", minutes=1),
     Entry("keep statistics", "retrieval.tasks.keep_statistics", cron="20 0 * * *"),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from facts import outbox
 from retrieval import common_lexemes, partitions, statistics, vectors
-from retrieval.cards import rebuilding
+from retrieval.cards import marking, rebuilding
+from retrieval.entities import proposing
+from retrieval.entities import rebuilding as entity_rebuilding
 
 
 def keep_indexes() -> None:
     """Write vectors that are missing, and count the words of corpora that have changed."""
     vectors.fill_missing_everywhere()
     common_lexemes.refresh_all()
+
+
+def keep_names() -> None:
+    """Read the names in new facts, and propose which of the names may stand for one thing."""
+    entity_rebuilding.keep_all(changed=marking.mark_scopes)
+    proposing.propose_all()
 
 
 def keep_cards() -> None:

@@ -66,12 +66,17 @@ class Rebuilt:
 _caught_up: dict[uuid.UUID, float] = {}
 
 
-def keep_all() -> int:
+#: Is told, inside the account, of the scopes in which other names are read now.
+Listener = Callable[[uuid.UUID, Iterable[uuid.UUID]], object]
+
+
+def keep_all(*, changed: Listener = lambda account_id, scope_ids: None) -> int:
     """Read the facts of every account that have not been read yet, within bounds; return their number."""
-    return sum(keep(account_id) for account_id in Account.objects.order_by("id").values_list("id", flat=True))
+    accounts = Account.objects.order_by("id").values_list("id", flat=True)
+    return sum(keep(account_id, changed=changed) for account_id in accounts)
 
 
-def keep(account_id: uuid.UUID) -> int:
+def keep(account_id: uuid.UUID, *, changed: Listener = lambda account_id, scope_ids: None) -> int:
     """Drop what wiped facts named and read new facts, at most :data:`PER_RUN`; return how many were read.
 
     Each run looks at recent facts. Every hour a process looks at all facts once more, and until it finds none
@@ -89,6 +94,8 @@ def keep(account_id: uuid.UUID) -> int:
         if not facts or known_names is None:
             break
         _write([reading(fact, known_names) for fact in facts], account_id=account_id, known_names=known_names)
+        with account_transaction(account_id):
+            changed(account_id, {fact.scope_id for fact in facts})
         read += len(facts)
     if looks_at_all and read < PER_RUN:
         _tidy(account_id)
