@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from django.db import connection
+
 from facts import textindex
 from facts.words import words
 from retrieval.lexical import BOILERPLATE
@@ -18,6 +20,8 @@ _CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"'})
 #: A quotation mark opens before a word and closes behind one: no inches, no Hebrew abbreviation.
 _PIECE = re.compile(r'(?P<minus>(?<!\S)-(?=["\w]))?(?:(?<!\w)"(?P<phrase>[^"]+)"(?!\w)|(?P<term>[^\s"]+|"))')
 _OR = "or"
+#: What makes a sentence of a list of key words.
+_FUNCTION_WORDS = (textindex.STOP_WORDS | BOILERPLATE) - textindex.NEGATIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,4 +82,50 @@ def _function_word(piece: Term, named: set[str]) -> bool:
     return bool(parts) and all(part in _FUNCTION_WORDS and part not in named for part in parts)
 
 
-_FUNCTION_WORDS = (textindex.STOP_WORDS | BOILERPLATE) - textindex.NEGATIONS
+def wanted(alternatives: list[list[Term]]) -> str:
+    """Return the words that are looked for, without those that are not wanted."""
+    return " ".join(term.text for terms in alternatives for term in terms if not term.negated)
+
+
+def tsquery(alternatives: list[list[Term]], query: str) -> str:
+    """Return what a row has to match, as the text of a ``tsquery``; empty when nothing is asked for.
+
+    An alternative that only excludes asks for nothing: it would find everything else. ``query`` is the whole question,
+    whose capitals tell names from stop words.
+    """
+    named = textindex.named(words(query))
+    values: dict[str, str] = {}
+    columns = []
+    for terms in alternatives:
+        held = [_expression(term, named, values) for term in terms if not term.negated]
+        excluded = [f"!!({_expression(term, named, values)})" for term in terms if term.negated]
+        if held:
+            columns.append(
+                f"CASE WHEN numnode({' && '.join(held)}) > 0 THEN ({' && '.join([*held, *excluded])})::text END"
+            )
+    if not columns:
+        return ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(columns)}", values)
+        return " | ".join(f"({found})" for found in cursor.fetchone() if found)
+
+
+def _expression(term: Term, named: set[str], values: dict[str, str]) -> str:
+    """Return the SQL expression of a term's ``tsquery``: its words side by side, or another form of them.
+
+    What the English dictionary would drop is looked for as written, where the index kept it.
+    """
+    found = words(term.text)
+    kept = textindex.STOP_WORDS & (textindex.NEGATIONS | named)
+    if found and all(word.folded in kept for word in found):
+        return f"phraseto_tsquery('simple', {_value(values, ' '.join(word.folded for word in found))})"
+    forms = [" ".join(word.folded for word in found)]
+    if not term.quoted:
+        forms += [form for word in found for form in word.also]
+    return "(" + " || ".join(f"phraseto_tsquery('english', {_value(values, form)})" for form in forms) + ")"
+
+
+def _value(values: dict[str, str], text: str) -> str:
+    name = f"term{len(values)}"
+    values[name] = text
+    return f"%({name})s"

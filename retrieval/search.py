@@ -27,6 +27,7 @@ from retrieval import (
     candidates,
     gate,
     known_names,
+    lexical_operators,
     overrides,
     places,
     reranking,
@@ -114,13 +115,17 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """What was resolved before anything is searched: where, as whom, of which time, and the words to look for."""
+    """What was resolved before anything is searched: where, as whom, of which time, and the words to look for.
+
+    ``text`` holds no operators; what they demand is in ``demanded``.
+    """
 
     place: Place
     visible: Visibility
     linked: Sequence[Scope]
     past: Sequence[uuid.UUID] | None
     text: str
+    demanded: str | None
     profile: SearchProfile
 
 
@@ -180,16 +185,27 @@ def _resolve(
         visible = places.visibility(place, request.asked, account_id=principal.account_id, at=at, now=moment)
         linked = scope_links.linked(principal, place.scopes) if request.include_cross_links else ()
         wide = _widened(visible, linked)
+        text, demanded = _words(principal.account_id, request.query)
         in_the_past = request.as_of is not None or request.known_at is not None
         return _Reading(
             place=place,
             visible=visible,
             linked=linked,
             past=wide.past_facts(known_at=request.known_at) if in_the_past else None,
-            text=known_names.with_names(principal.account_id, request.query),
+            text=text,
+            demanded=demanded,
             profile=profile
             or overrides.resolve_search(account_id=principal.account_id, path=place.path, name=request.profile),
         )
+
+
+def _words(account_id: uuid.UUID, query: str) -> tuple[str, str | None]:
+    """Return the words to look for, and what the operators among them demand of everything that is found."""
+    alternatives = lexical_operators.parse(query)
+    if alternatives is None:
+        return known_names.with_names(account_id, query), None
+    demanded = lexical_operators.tsquery(alternatives, query)
+    return (lexical_operators.wanted(alternatives) if demanded else query), demanded
 
 
 def _widened(visible: Visibility, linked: Iterable[Scope]) -> Visibility:
@@ -214,6 +230,7 @@ def _run(reading: _Reading, request: SearchRequest, progress: Progress) -> _Sear
         min_score=request.min_score,
         filters=request.filters,
         linked=tuple(scope.id for scope in reading.linked),
+        demanded=reading.demanded,
         lanes=profile.lanes,
     )
     vector = QuestionVector(reading.visible.account_id, reading.text)

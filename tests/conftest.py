@@ -8,6 +8,7 @@ tables.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis
 import psycopg
@@ -60,6 +61,13 @@ def account(db: None) -> Iterator[Account]:
     made = AccountFactory()
     with account_transaction(made.id):
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _search_on_the_connection_of_the_test(request: pytest.FixtureRequest, settings: Any) -> None:
+    """Run the strategies of searches where they see what an uncommitted test stored; other connections do not."""
+    if not _commits(request):
+        settings.SEARCH_THREADS = 0
 
 
 @pytest.fixture(autouse=True)

@@ -36,7 +36,7 @@ def units(question: StrategyQuestion) -> tuple[IndexedUnit, ...]:
 def condition(question: StrategyQuestion, unit: IndexedUnit, table: str) -> str:
     """Return the condition on the rows of an index table of ``unit``, aliased ``table``; see :func:`parameters`."""
     found = [_facts(question, table) if unit is IndexedUnit.FACT else _passages(question, table)]
-    return " AND ".join([*found, *_filters(question, unit, table)])
+    return " AND ".join([*found, *_filters(question, unit, table), *_demanded(question, unit, table)])
 
 
 def parameters(question: StrategyQuestion) -> dict[str, Any]:
@@ -52,6 +52,7 @@ def parameters(question: StrategyQuestion) -> dict[str, Any]:
         "prompt_version": filters.prompt_version,
         "corroboration": filters.minimum_corroboration,
         "event": filters.event_id,
+        "demanded": question.demanded,
     }
 
 
@@ -116,6 +117,18 @@ def _filters(question: StrategyQuestion, unit: IndexedUnit, table: str) -> list[
     if filters.event_id is not None:
         wanted.append(_OF_EVENT[unit].format(t=table))
     return wanted
+
+
+def _demanded(question: StrategyQuestion, unit: IndexedUnit, table: str) -> list[str]:
+    """Return the condition that the operators of the question make, whoever finds a row."""
+    if question.demanded is None:
+        return []
+    if not question.demanded:
+        return ["false"]
+    return [
+        f"EXISTS (SELECT FROM {TEXT_TABLE[unit]} m WHERE m.{KEY[unit]} = {table}.{KEY[unit]}"
+        " AND m.tsv @@ %(demanded)s::tsquery)"
+    ]
 
 
 _OF_EVENT = {

@@ -94,9 +94,8 @@ def ask(account: Account, app: Principal) -> Callable[..., ContextAnswer]:
 
 
 @pytest.fixture
-def find(account: Account, app: Principal, settings: Any) -> Callable[..., SearchAnswer]:
-    """Search about Ana in the scope ``/support``, on the test's own connection, vectors indexed."""
-    settings.SEARCH_THREADS = 0
+def find(account: Account, app: Principal) -> Callable[..., SearchAnswer]:
+    """Search about Ana in the scope ``/support``, vectors indexed; every part of the request can be changed."""
 
     def found(query: str = "tea", *, principal: Principal | None = None, **changes: Any) -> SearchAnswer:
         index_vectors(account)
