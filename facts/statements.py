@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 
 def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -22,14 +23,23 @@ def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]
 
     Raises what Django's own cursors raise, and is seen by what watches them.
     """
-    connection.ensure_connection()
-    bound = psycopg.Cursor(connection.connection)
-    make = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with make(bound) as cursor:
+    with _cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall()
+
+
+def execute(statement: str, parameters: Mapping[str, Any]) -> None:
+    """Run a ``statement`` that has no rows to return; otherwise as :func:`rows`."""
+    with _cursor() as cursor:
+        cursor.execute(statement, parameters)
 
 
 def id_array(ids: Iterable[Any]) -> str:
     """Return ids as PostgreSQL reads an array of them: one text costs less than a list of values."""
     return "{" + ",".join(map(str, ids)) + "}"
+
+
+def _cursor() -> CursorWrapper:
+    connection.ensure_connection()
+    bound = psycopg.Cursor(connection.connection)
+    return connection.make_debug_cursor(bound) if connection.queries_logged else connection.make_cursor(bound)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import orjson
 from django.db import connection
 
-from facts import textindex
+from facts import statements, textindex
 from facts.clock import now
 from facts.models import Account, CommonLexemes, IndexedUnit
 from facts.tenancy import account_transaction
@@ -53,24 +53,22 @@ def analyse(
     """Return what is known of a question before it is searched for, in one round trip; ``scope_ids`` are summed."""
     about = "x.account_id = %(account)s AND x.scope_id = ANY(%(scopes)s)"
     passages = f"{about} AND x.subject_id = %(subject)s" if subject_id else about
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT tsvector_to_array({textindex.tsvector_sql()}),"
-            f" EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active),"
-            " (SELECT jsonb_agg(jsonb_build_array(x.unit, x.rows, x.counts)) FROM facts_commonlexemes x"
-            f" WHERE {about} AND x.subject_id IS NOT DISTINCT FROM %(subject)s::uuid)",
-            {
-                "stem": text.stem,
-                "plain": text.plain,
-                "account": account_id,
-                "scopes": list(scope_ids),
-                "subject": subject_id,
-            },
-        )
-        lexemes, passages_stored, counted = cursor.fetchone()
+    (lexemes, passages_stored, counted), *_ = statements.rows(
+        f"SELECT tsvector_to_array({textindex.tsvector_sql()}),"
+        f" EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active),"
+        " (SELECT jsonb_agg(jsonb_build_array(x.unit, x.rows, x.counts)) FROM facts_commonlexemes x"
+        f" WHERE {about} AND x.subject_id IS NOT DISTINCT FROM %(subject)s::uuid)",
+        {
+            "stem": text.stem,
+            "plain": text.plain,
+            "account": account_id,
+            "scopes": list(scope_ids),
+            "subject": subject_id,
+        },
+    )
     common = {unit: Commonness() for unit in IndexedUnit.values}
-    for unit, rows, counts in orjson.loads(counted or "[]"):
-        common[unit].rows += rows
+    for unit, counted_rows, counts in orjson.loads(counted or "[]"):
+        common[unit].rows += counted_rows
         common[unit].counts.update({lexeme: counts[lexeme] for lexeme in lexemes if lexeme in counts})
     return Analysis(lexemes=sorted(lexemes), common=common, passages_stored=passages_stored)
 

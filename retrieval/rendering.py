@@ -45,6 +45,8 @@ _BRACKETS = str.maketrans(
 
 def escape(text: str) -> str:
     """Return ``text`` on one line without anything that reads as markup, or that is not seen."""
+    if text.isascii() and text.isprintable() and "  " not in text:  # most texts: nothing to remove
+        return text.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip().translate(_BRACKETS)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection
-from django.db.models import JSONField
+from django.db.models import Field, JSONField
 
 from facts.models import IndexedUnit
+from facts.statements import execute
 from retrieval.models import Trace
 from retrieval.reasons import MEANING, Reason
 
@@ -54,11 +54,11 @@ class Decision:
     scores: Mapping[str, float] | None = None
 
     def packed(self) -> list[Any]:
-        """Return the stored form: the values of ``FIELDS``, scores to four digits."""
+        """Return the form that is stored as JSON: the values of ``FIELDS``, scores to four digits."""
         values = [
-            self.unit.value,
-            str(self.id),
-            self.reason.value,
+            self.unit,
+            self.id,
+            self.reason,
             self.revision,
             self.rank,
             self.similarity and round(self.similarity, 4),
@@ -75,16 +75,15 @@ class Decision:
 def write(trace: Trace) -> None:
     """Insert ``trace`` in the running transaction; its JSON is written by the fast encoder."""
     columns = Trace._meta.concrete_fields
-    values = [getattr(trace, column.attname) for column in columns]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {Trace._meta.db_table} ({', '.join(column.column for column in columns)})"
-            f" VALUES ({', '.join(['%s'] * len(columns))})",
-            [
-                orjson.dumps(value).decode() if isinstance(column, JSONField) else value
-                for column, value in zip(columns, values, strict=True)
-            ],
-        )
+    execute(
+        f"INSERT INTO {Trace._meta.db_table} ({', '.join(column.column for column in columns)})"
+        f" VALUES ({', '.join(f'%({column.attname})s' for column in columns)})",
+        {column.attname: _stored(column, getattr(trace, column.attname)) for column in columns},
+    )
+
+
+def _stored(column: Field, value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(column, JSONField) else value
 
 
 def unpack(decisions: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

@@ -245,3 +245,8 @@ def test_compact_stays_within_its_characters_and_its_form(profile: str, statemen
         line == "" or line.startswith(("User profile: ", "- [general] ")) or line == "Relevant observations:"
         for line in lines
     )
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_text_is_escaped_as_any_other(text: str) -> None:
+    assert rendering.escape(f"e {text} e") == f"e{rendering.escape(f'é {text} é')[1:-1]}e"

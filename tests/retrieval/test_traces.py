@@ -7,7 +7,6 @@ from retrieval.reasons import Reason
 from retrieval.traces import FIELDS, Decision, unpack
 
 SOME = uuid.UUID(int=7)
-ROW = str(SOME)
 
 
 def test_a_decision_of_a_context_call_keeps_its_three_scores() -> None:
@@ -15,7 +14,7 @@ def test_a_decision_of_a_context_call_keeps_its_three_scores() -> None:
         unit=IndexedUnit.FACT, id=SOME, reason=Reason.TOP_SCORE, revision=2, rank=1, similarity=0.123456, tokens=5
     )
     packed = decision.packed()
-    assert packed == ["fact", ROW, "top_score", 2, 1, 0.1235, None, None, None, 5]
+    assert packed == ["fact", SOME, "top_score", 2, 1, 0.1235, None, None, None, 5]
     (unpacked,) = unpack([packed])
     assert unpacked["action"] == "included"
     assert (unpacked["similarity"], unpacked["scores"]) == (0.1235, None)
