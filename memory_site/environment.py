@@ -256,7 +256,10 @@ TABLE: tuple[Setting, ...] = (
         "HAKI_EMBED_PROVIDER",
         text,
         "local",
-        "Where vectors come from: `local` (the model that is installed along) or `none`.",
+        "Where vectors come from: `local` (the model that is installed along), `onnx` (a model in "
+        "`EMBEDDER_MODEL_DIR`), `openai` (an OpenAI-compatible server; what is remembered is sent there) or `none`. "
+        "After a change, reads keep the vectors that are there until the new ones are complete: "
+        "`manage.py reembed`.",
         "Models",
     ),
     Setting(
@@ -265,6 +268,67 @@ TABLE: tuple[Setting, ...] = (
         "quantised",
         "`quantised`: a copy of the local model made once under the var directory, less than half the CPU. `packaged`:"
         " the model as installed. Vectors of the two are not comparable: after a change, vectors are made anew.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_MODEL_DIR",
+        directory,
+        "",
+        "For `onnx`: directory of a sentence encoder, `model.onnx` and `tokenizer.json`.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_POOLING",
+        text,
+        "",
+        "For `onnx`: `mean`, `cls` or `last`. Empty: as the directory says, otherwise `mean`.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_MAX_TOKENS",
+        integer,
+        512,
+        "For `onnx`: tokens of a text that are read.",
+        "Models",
+    ),
+    Setting("EMBEDDER_MODEL", text, "text-embedding-3-small", "For `openai`: model that is asked.", "Models"),
+    Setting(
+        "EMBEDDER_BASE_URL",
+        text,
+        "",
+        "For `openai`: address of a server for vectors alone. Empty: that of `OPENAI_BASE_URL`.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_API_KEY",
+        text,
+        "",
+        "Key for `EMBEDDER_BASE_URL`; `OPENAI_API_KEY` is not sent there.",
+        "Models",
+        secret=True,
+    ),
+    Setting(
+        "EMBEDDER_DIMENSIONS",
+        integer,
+        0,
+        "Numbers in a vector: 384, 768, 1024 or 1536. 0: for `onnx` as `config.json` says, for `openai` 384 are asked "
+        "for. The default of 384 is searched fastest.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_QUERY_PREFIX",
+        text,
+        "",
+        "For `onnx` and `openai`: what the model wants before a question, such as `query: `. Empty: as the directory "
+        "says, if it does. A change holds at once; stored vectors stay.",
+        "Models",
+    ),
+    Setting(
+        "EMBEDDER_DOCUMENT_PREFIX",
+        text,
+        "",
+        "For `onnx` and `openai`: what the model wants before a stored text, such as `passage: `. A change is another "
+        "embedder: vectors are made anew.",
         "Models",
     ),
     Setting(

@@ -68,14 +68,22 @@ def write_cross_encoder(
     _write(directory, nodes, constants, inputs, {"logits": [1, labels]})
 
 
-def write_encoder(directory: Path, words: Sequence[str], *, width: int, output: str = "last_hidden_state") -> None:
-    """Write a sentence encoder: the hidden state of each word is an axis of its own, of ``[CLS]`` and ``[SEP]`` too."""
+def write_encoder(directory: Path, words: Sequence[str], *, width: int, pools: bool = False) -> None:
+    """Write a sentence encoder: the hidden state of each word is an axis of its own, of ``[CLS]`` and ``[SEP]`` too.
+
+    ``pools``: its only output is the sum of all states.
+    """
     vocabulary = write_tokenizer(directory, words)
     states = np.zeros((len(vocabulary), width), dtype=np.float32)
     for number in range(len(vocabulary)):
         states[number, number % width] = 1
-    nodes = [helper.make_node("Gather", ["states", "input_ids"], [output])]
-    _write(directory, nodes, {"states": states}, ["input_ids", "attention_mask"], {output: [1, "tokens", width]})
+    nodes = [helper.make_node("Gather", ["states", "input_ids"], ["last_hidden_state"])]
+    constants, outputs = {"states": states}, {"last_hidden_state": [1, "tokens", width]}
+    if pools:
+        constants["tokens_axis"] = np.array([1], dtype=np.int64)
+        pooled = helper.make_node("ReduceSum", ["last_hidden_state", "tokens_axis"], ["sentence_embedding"], keepdims=0)
+        nodes, outputs = [*nodes, pooled], {"sentence_embedding": [1, width]}
+    _write(directory, nodes, constants, ["input_ids", "attention_mask"], outputs)
 
 
 def _write(

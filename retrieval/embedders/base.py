@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,30 @@ def identity_key(identity: EmbedderIdentity) -> str:
     return f"{identity.provider}:{identity.model}@{identity.version}/{identity.dimensions}/{identity.recipe}"
 
 
+def normalised(numbers: Any, *, dimensions: int) -> Vector:
+    """Return the vector scaled to length 1.
+
+    Raises :class:`EmbeddingUnavailable` for another width than that of the identity, and for what has no direction.
+    """
+    vector = np.asarray(numbers, dtype=np.float32).reshape(-1)
+    if vector.size != dimensions:
+        raise EmbeddingUnavailable(f"the model makes vectors of {vector.size} numbers, the settings say {dimensions}")
+    length = float(np.linalg.norm(vector))
+    if not 0 < length < float("inf"):
+        raise EmbeddingUnavailable("the model made a vector without direction")
+    return vector / length
+
+
 class Embedder(Protocol):
     """Turns texts into unit vectors of ``identity.dimensions`` float32 numbers.
 
     ``bounded`` tells that a query is answered in this process in bounded time, so that it needs no deadline
-    of its own. Both methods raise :class:`EmbeddingUnavailable`.
+    of its own. ``blueprint`` is what it can be made again from, without secrets (``registry.make``). Both methods
+    raise :class:`EmbeddingUnavailable`.
     """
 
     identity: EmbedderIdentity
+    blueprint: Mapping[str, Any]
     bounded: bool
 
     def embed_query(self, text: str) -> Vector:

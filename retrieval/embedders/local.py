@@ -71,6 +71,7 @@ class LocalEmbedder:
 
     def __init__(self, *, weights: str, directory: Path) -> None:
         self.identity = identity_of(weights)
+        self.blueprint = {"provider": "local", "weights": weights}
         self._weights = weights
         self._directory = directory
         self._forget_model()

@@ -1,27 +1,20 @@
-"""Which embedder this deployment uses, as the setting ``HAKI_EMBED_PROVIDER`` says."""
+"""Which embedder this process uses: asked for by the settings (``HAKI_EMBED_PROVIDER``), serving by the database."""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from facts import embedding
 from facts.embedding import Embedded
+from retrieval.embedders import making
 from retrieval.embedders.base import Embedder, EmbeddingUnavailable, Vector
-from retrieval.embedders.local import LocalEmbedder
 from retrieval.embedders.query_cache import QueryCache
 
-#: ``none``: reads go by text alone and say so.
-PROVIDERS: dict[str, Callable[[], Embedder | None]] = {
-    "local": lambda: LocalEmbedder(weights=settings.LOCAL_EMBEDDER_WEIGHTS, directory=settings.VAR_DIR / "models"),
-    "none": lambda: None,
-}
 #: Threads that wait for embedders whose time is not bounded; a question that finds none free is late.
 WAITING_THREADS = 4
 
@@ -31,14 +24,15 @@ _waiting = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="embed")
 
 
 def register() -> None:
-    """Make the configured embedder the one that indexing and reading use. Loads no model."""
-    name = settings.HAKI_EMBED_PROVIDER
-    if name not in PROVIDERS:
-        raise ImproperlyConfigured(f"HAKI_EMBED_PROVIDER is one of {', '.join(PROVIDERS)}, not {name!r}")
+    """Tell the ledger which embedder the settings ask for, and how others are made again. Loads no model.
+
+    Raises ``ImproperlyConfigured`` for settings under which it could not work.
+    """
     try:
-        embedding.register(PROVIDERS[name]())
+        embedder = making.asked_for()
     except ValueError as error:
         raise ImproperlyConfigured(str(error)) from error
+    embedding.register(embedder, blueprint=embedder.blueprint if embedder else None, remake=making.again)
     cache.clear()
 
 
