@@ -72,7 +72,7 @@ def _rebuild(card: Card, *, whole: bool) -> None:
 
 def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool) -> None:
     before = [Line.stored(line) for line in card.lines]
-    found = None if whole or not _takes_changes(card) else _changed(card, place, before, at)
+    found = None if whole or not _takes_changes(card, place, at) else _changed(card, place, before, at)
     if found is None:
         found = sources.find(place, at=at)
         card.sources, card.delta_count = found.total, 0
@@ -87,8 +87,12 @@ def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool) -> None:
     _save(card, lines, found, at, due_at=_due(place, found, at))
 
 
-def _takes_changes(card: Card) -> bool:
-    return card.kind in _BY_DELTA and card.builder == BUILDER and card.pending is not None and card.delta_count < DELTAS
+def _takes_changes(card: Card, place: CardPlace, at: datetime) -> bool:
+    """Tell whether the changes since the last build are known one by one, and nothing began to hold by time alone."""
+    if card.kind not in _BY_DELTA or card.builder != BUILDER or card.delta_count >= DELTAS or not card.pending:
+        return False
+    started = sources.next_start(place, at=card.built_at)
+    return started is None or started > at
 
 
 def _changed(card: Card, place: CardPlace, before: Sequence[Line], at: datetime) -> Found | None:
