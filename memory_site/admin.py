@@ -35,11 +35,12 @@ from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
 from memory_site.admin_pages.import_pages import ImportRunAdmin
 from memory_site.admin_pages.key_pages import ApiKeyAdmin
+from memory_site.admin_pages.profile_pages import ProfileAdmin
 from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
 from memory_site.admin_pages.review_pages import ReviewAdmin
 from memory_site.admin_pages.trace_pages import TraceAdmin
 from memory_site.admin_pages.user_pages import SignInAdmin
-from retrieval.models import Trace
+from retrieval.models import RetrievalProfile, Trace
 
 PAGES = {
     ConflictSet: ConflictAdmin,
@@ -47,6 +48,7 @@ PAGES = {
     Fact: FactAdmin,
     Event: EventAdmin,
     Trace: TraceAdmin,
+    RetrievalProfile: ProfileAdmin,
     Subject: SubjectAdmin,
     Scope: ScopeAdmin,
     Suppression: SuppressionAdmin,

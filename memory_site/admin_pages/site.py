@@ -19,7 +19,7 @@ from memory_site.api.authentication import ACCOUNT_IN_SESSION
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Decide", ("ConflictSet", "Review")),
     ("Memory", ("Fact", "Event", "Subject", "Scope", "Suppression")),
-    ("Reads", ("Trace",)),
+    ("Reads", ("Trace", "RetrievalProfile")),
     ("Account", ("ApiKey", "Membership", "Grant", "Identity", "Account")),
     ("Records", ("Job", "AuditEntry", "ForgetReceipt")),
 )

@@ -11,6 +11,7 @@ from governance.models import Role
 from retrieval import profile_preview, profile_versions, statistics, stored_queries
 from retrieval.comparing import Change
 from retrieval.models import RetrievalProfile, StoredQuery, Trace
+from retrieval.profiles import CONTEXT
 from tests.factories import AccountFactory, FactFactory, ScopeFactory, entered, key_principal, person_in, say
 from tests.retrieval.conftest import index_vectors
 
@@ -41,8 +42,8 @@ def test_both_answers_side_by_side(account: Account, admin: Principal, ana: Subj
         ("fact", "Ana likes green tea.", Change.SAME),
         ("passage", "We had tea at noon.", Change.MISSING),
     ]
-    assert found.present.profile == "context-1"
-    assert found.proposed.profile.startswith("context-1-0-")
+    assert found.present.profile == CONTEXT.label
+    assert found.proposed.profile.startswith(f"{CONTEXT.label}-0-")
     assert not RetrievalProfile.objects.exists()
 
 
@@ -62,7 +63,8 @@ def test_a_nearer_override_keeps_its_place(account: Account, admin: Principal, s
     (found,) = profile_preview.preview(admin, name="context", scope=None, settings={"top": 5})
     assert found.present.profile == found.proposed.profile
     (found,) = profile_preview.preview(admin, name="context", scope=support, settings=None)
-    assert (found.present.profile[:11], found.proposed.profile) == ("context-1-1", "context-1")
+    assert found.present.profile.startswith(f"{CONTEXT.label}-1-")
+    assert found.proposed.profile == CONTEXT.label
 
 
 def test_only_queries_at_and_below_the_scope_are_asked(account: Account, admin: Principal, support: Scope) -> None:
