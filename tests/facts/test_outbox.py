@@ -52,9 +52,7 @@ def test_each_entry_is_told_once_and_in_order(account: Account, listener: Listen
     assert listener.told == [(account.id, ids)]
 
 
-def test_big_amounts_are_told_in_batches(
-    account: Account, listener: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_big_amounts_are_told_in_batches(account: Account, listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "BATCH", 2)
     monkeypatch.setattr(outbox, "BATCHES", 2)
     ids = _publish(account, 5)
