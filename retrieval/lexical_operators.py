@@ -38,7 +38,7 @@ def parse(query: str) -> list[list[Term]] | None:
 
     Words of asking among the bare terms are no terms.
     """
-    pieces = [_term(match) for match in _PIECE.finditer(query.translate(_CURLY))]
+    pieces = [piece for match in _PIECE.finditer(query.translate(_CURLY)) if words((piece := _term(match)).text)]
     named = textindex.named(words(query))
     is_sentence = "?" in query or any(_function_word(piece, named) for piece in pieces if not piece.quoted)
     if is_sentence:

@@ -149,6 +149,8 @@ class _Attempt:
         question = self.question
         if self.strategy.needs_vector:
             question = replace(question, vector=self.vector.make(seconds=self.until.remaining_ms / 1000))
+        elif self.strategy.stage is Stage.EXPAND:
+            question = replace(question, vector=self.vector.made)
         with account_transaction(question.visible.account_id, local=bounds(self.until)):
             return self.strategy.find(question, seeds=self.seeds)
 

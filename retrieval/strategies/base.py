@@ -71,13 +71,13 @@ class SourceFilters:
 class StrategyQuestion:
     """One question as strategies see it.
 
-    ``vector`` is there for strategies that need one (``needs_vector``). ``limit`` bounds each list, for facts and for
-    passages. ``units`` says which of both are looked for. ``as_of`` is the instant asked about, ``known_at`` that of
-    the knowledge; with either, facts are those of ``past`` (``Visibility.past_facts``). ``min_score`` is applied to
-    each list by whoever runs the strategies. ``linked`` are the scopes that a cross-link leads to and the caller may
-    read; empty unless links are asked for. ``demanded`` is the text of a ``tsquery`` that everything found has to
-    match: ``None`` without operators in the question, empty when they leave nothing to look for. ``lanes`` asks for
-    direct and derived facts apart (profile ``minimal``).
+    ``vector`` is there for strategies that need one (``needs_vector``), and for expansions where a seed had one made.
+    ``limit`` bounds each list, for facts and for passages. ``units`` says which of both are looked for. ``as_of`` is
+    the instant asked about, ``known_at`` that of the knowledge; with either, facts are those of ``past``
+    (``Visibility.past_facts``). ``min_score`` is applied to each list by whoever runs the strategies. ``linked`` are
+    the scopes that a cross-link leads to and the caller may read; empty unless links are asked for. ``demanded`` is
+    the text of a ``tsquery`` that everything found has to match: ``None`` without operators in the question, empty
+    when they leave nothing to look for. ``lanes`` asks for direct and derived facts apart (profile ``minimal``).
     """
 
     text: str

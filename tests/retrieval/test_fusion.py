@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -63,29 +65,83 @@ def test_fuse_returns_each_item_once_with_a_score_between_zero_and_one(
 ) -> None:
     fused = fuse(_lists(ranked), content=CONTENT)
     assert sorted(entry.item for entry in fused) == sorted({item for pairs in ranked for item, _ in pairs})
-    assert all(0.0 <= entry.score <= 1.0 + 1e-9 for entry in fused)
+    assert all(0.0 <= entry.score <= 1.0 for entry in fused)
     assert [entry.score for entry in fused] == sorted((entry.score for entry in fused), reverse=True)
 
 
-@given(rankings)
-def test_fuse_breaks_ties_by_content_whatever_the_order_of_the_lists(
-    ranked: list[list[tuple[int, float]]],
-) -> None:
-    lists = _lists(ranked)
-    there = [(entry.item, round(entry.score, 9)) for entry in fuse(lists, content=CONTENT)]
-    back = [(entry.item, round(entry.score, 9)) for entry in fuse(lists[::-1], content=CONTENT)]
-    assert dict(there) == dict(back)
-    tied = {score for _, score in there}
-    for score in tied:
-        group = [item for item, value in there if value == score]
-        assert len(group) == 1 or group == sorted(group) or ranked != ranked[::-1]
-
-
 def test_equal_scores_are_ordered_by_content() -> None:
-    lists = [RankedList(strategy="s", weight=1.0, ranked=[(1, 5.0)]) for _ in range(1)]
-    lists.append(RankedList(strategy="t", weight=1.0, ranked=[(2, 5.0)]))
+    lists = [
+        RankedList(strategy="s", weight=1.0, ranked=[(1, 5.0)]),
+        RankedList(strategy="t", weight=1.0, ranked=[(2, 5.0)]),
+    ]
     assert [entry.item for entry in fuse(lists, content={1: "b", 2: "a"})] == [2, 1]
     assert [entry.item for entry in fuse(lists, content={1: "a", 2: "b"})] == [1, 2]
+
+
+def _worked(entity_match: list[RankedList] | None = None) -> dict[str, float]:
+    lists = [
+        RankedList(strategy="semantic", weight=1.0, ranked=[("a", 0.9), ("b", 0.5), ("c", 0.1)]),
+        RankedList(strategy="lexical", weight=1.0, ranked=[("b", 0.4), ("d", 0.4)]),
+        *(entity_match or []),
+    ]
+    return {entry.item: entry.score for entry in fuse(lists, content={item: item for item in "abcd"})}
+
+
+def test_fuse_of_the_worked_example() -> None:
+    scores = _worked()
+    assert list(scores) == ["b", "a", "d", "c"]
+    assert scores == pytest.approx({"a": 0.5000, "b": 0.7610, "c": 0.0222, "d": 0.4985}, abs=5e-5)
+
+
+def test_a_list_that_is_empty_lowers_every_score_and_one_that_was_dropped_none() -> None:
+    scores = _worked([RankedList(strategy="entity_match", weight=0.9, ranked=[])])
+    assert scores == pytest.approx({item: score * 2 / 2.9 for item, score in _worked().items()})
+    assert scores["b"] == pytest.approx(0.52485, abs=5e-6)
+
+
+def test_a_list_of_one_counts_in_full_however_low_its_score() -> None:
+    lists = [RankedList(strategy="s", weight=1.0, ranked=[(1, 0.001)])]
+    assert fuse(lists, content=CONTENT)[0].score == 1.0
+
+
+def test_equal_scores_within_a_list_differ_by_their_rank_alone() -> None:
+    lists = [RankedList(strategy="s", weight=1.0, ranked=[(1, 7.0), (2, 7.0)])]
+    assert [entry.score for entry in fuse(lists, content=CONTENT)] == [1.0, pytest.approx(0.95 + 0.05 * 16 / 17)]
+
+
+@given(rankings, st.floats(0.1, 10))
+def test_only_the_proportions_of_weights_count(ranked: list[list[tuple[int, float]]], factor: float) -> None:
+    lists = _lists(ranked)
+    scaled = [replace(ranking, weight=ranking.weight * factor) for ranking in lists]
+    there = {entry.item: entry.score for entry in fuse(lists, content=CONTENT)}
+    assert {entry.item: entry.score for entry in fuse(scaled, content=CONTENT)} == pytest.approx(there)
+
+
+@given(rankings, st.randoms())
+def test_fuse_is_the_same_for_every_order_of_the_lists(ranked: list[list[tuple[int, float]]], random: Random) -> None:
+    lists = _lists(ranked)
+    shuffled = random.sample(lists, len(lists))
+    there = [(entry.item, entry.score) for entry in fuse(lists, content=CONTENT)]
+    assert [(entry.item, entry.score) for entry in fuse(shuffled, content=CONTENT)] == there
+
+
+@given(rankings)
+def test_a_list_of_weight_zero_moves_nothing(ranked: list[list[tuple[int, float]]]) -> None:
+    lists = _lists(ranked)
+    there = {entry.item: entry.score for entry in fuse(lists, content=CONTENT)}
+    weightless = RankedList(strategy="nothing", weight=0.0, ranked=[(item, 1.0) for item in sorted(there)])
+    assert {entry.item: entry.score for entry in fuse([*lists, weightless], content=CONTENT)} == there
+
+
+@pytest.mark.parametrize(("weights", "k"), [((-1.0, 2.0), 15), ((0.0, 0.0), 15), ((1.0, 1.0), 0), ((1.0, 1.0), -3)])
+def test_fuse_refuses_weights_and_constants_that_mean_nothing(weights: tuple[float, ...], k: int) -> None:
+    lists = [RankedList(strategy=f"s{weight}", weight=weight, ranked=[(1, 1.0)]) for weight in weights]
+    with pytest.raises(ValueError, match=r"negative|count"):
+        fuse(lists, content=CONTENT, k=k)
+
+
+def test_fuse_of_no_list_is_empty() -> None:
+    assert fuse([], content=CONTENT) == []
 
 
 WEIGHTS = Weights(vector=0.5, text=0.3, recency=0.2)
