@@ -67,7 +67,7 @@ def test_an_override_is_made_changed_ended_and_brought_back(account: Account, br
 @pytest.mark.parametrize(
     ("typed", "field"),
     [
-        ({"passages": "51", "note": "x"}, "passages"),
+        ({"passages": "5001", "note": "x"}, "passages"),
         ({"passages": "many", "note": "x"}, "passages"),
         ({"fact_share": "nan", "note": "x"}, "fact_share"),
         ({"passages": "5", "note": " "}, "note"),
