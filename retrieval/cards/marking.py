@@ -81,7 +81,7 @@ WITH affected AS (
     SET lines = a.lines, due_at = %(now)s, pending = NULL, version = c.version + 1
     FROM affected a WHERE c.id = a.id AND a.kind <> 'entity_card'
 )
-SELECT count(*) FROM affected
+SELECT count(*), array_agg(DISTINCT scope_id) FROM affected
 """
 
 
@@ -161,4 +161,7 @@ def forget_facts(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> int:
             _FORGET,
             {"account": account_id, "facts": facts, "texts": [str(fact_id) for fact_id in facts], "now": now()},
         )
-        return cursor.fetchone()[0]
+        count, scopes = cursor.fetchone()
+    if scopes:
+        mark_scopes(account_id, scopes)
+    return count

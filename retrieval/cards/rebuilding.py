@@ -7,9 +7,11 @@ reader's side serves no line whose facts may not be seen.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from time import monotonic
 
 from facts.clock import now
 from facts.locks import Lock, lock_account
@@ -20,17 +22,37 @@ from retrieval.cards.building import BUILDER, LIMITS, Line, build, strictest
 from retrieval.cards.sources import CardPlace, Found
 from retrieval.models import Card, CardKind
 
+logger = logging.getLogger(__name__)
+
 #: Cards of one account built in one round; the next round goes on.
 ROUND = 200
+#: After this time a round begins with no further account; a task may take twice as long and more.
+SECONDS = 30.0
 #: Builds from changes alone between two whole ones, as in the system that this comes from.
 DELTAS = 20
 #: Kinds whose changes are taken in one by one; the others rest on few facts and are always built as a whole.
 _BY_DELTA = frozenset({CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE})
 
 
-def rebuild_everywhere() -> int:
-    """Do :func:`rebuild_due` for every account; return the number of cards looked at."""
-    return sum(rebuild_due(account_id) for account_id in Account.objects.values_list("id", flat=True))
+def rebuild_everywhere(*, seconds: float = SECONDS) -> int:
+    """Do :func:`rebuild_due` for every account, for about ``seconds``; return the number of cards looked at.
+
+    Each round begins with another account, so that none waits for ever; one that fails stops no other.
+    """
+    accounts = list(Account.objects.order_by("id").values_list("id", flat=True))
+    if not accounts:
+        return 0
+    until = monotonic() + seconds
+    first = int(now().timestamp()) // 60 % len(accounts)
+    looked_at = 0
+    for account_id in (*accounts[first:], *accounts[:first]):
+        if monotonic() > until:
+            break
+        try:
+            looked_at += rebuild_due(account_id)
+        except Exception:
+            logger.exception("cards_not_built", extra={"account": str(account_id)})
+    return looked_at
 
 
 def rebuild_due(account_id: uuid.UUID, *, limit: int = ROUND) -> int:

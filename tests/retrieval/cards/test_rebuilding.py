@@ -375,6 +375,30 @@ def test_statements_of_any_script_are_quoted(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_an_account_whose_cards_cannot_be_built_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = [AccountFactory() for _ in range(2)]
+    for account in accounts:
+        with account_transaction(account.id):
+            ana = SubjectFactory(account=account, key="ana")
+            for name in ("Atlas", "Borealis"):
+                shared(ana, f"Ana leads {name}.")
+    outbox.deliver_everywhere()
+    find = sources.find
+
+    def broken(place: sources.CardPlace, **options: object) -> sources.Found:
+        if place.account_id == accounts[0].id:
+            raise RuntimeError("no")
+        return find(place, **options)
+
+    monkeypatch.setattr(sources, "find", broken)
+    assert rebuilding.rebuild_everywhere(seconds=-1) == 0
+    assert rebuilding.rebuild_everywhere() == 2
+    with account_transaction(accounts[0].id):
+        assert texts(accounts[0].id, CardKind.SCOPE_CARD) == []
+        assert Card.objects.filter(due_at__lte=now()).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_change_during_a_build_leaves_no_stale_card_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     account = AccountFactory()
     with account_transaction(account.id):
