@@ -53,7 +53,8 @@ def regroup(account_id: uuid.UUID, names: Iterable[str], *, known: KnownNames) -
     joined as the groups say. An entity lives on in the group of its first name.
     """
     same = confirmed(account_id)
-    wanted = groups(names, known=known, same=same)
+    asked = set(names)
+    wanted = groups(asked, known=known, same=same)
     aliases = _with_their_entities(account_id, [name for group in wanted for name in group])
     wanted = groups([name for group in wanted for name in group] + list(aliases), known=known, same=same)
     aliases = _with_their_entities(account_id, [name for group in wanted for name in group])
@@ -69,6 +70,8 @@ def regroup(account_id: uuid.UUID, names: Iterable[str], *, known: KnownNames) -
         taken.add(entity_id)
         for name in group:
             alias = aliases.get(name)
+            if alias is None and name not in asked and name not in known:
+                continue  # a name of a pair that no fact holds now
             if alias is None:
                 alias = EntityAlias(account_id=account_id, entity_id=entity_id, folded=name, claimed=name in known)
                 aliases[name] = alias
