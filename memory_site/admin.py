@@ -30,6 +30,7 @@ from memory_site.admin_pages.account_pages import (
     ScopeAdmin,
     SubjectAdmin,
 )
+from memory_site.admin_pages.card_pages import CardAdmin
 from memory_site.admin_pages.conflict_pages import ConflictAdmin
 from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
@@ -40,7 +41,7 @@ from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin,
 from memory_site.admin_pages.review_pages import ReviewAdmin
 from memory_site.admin_pages.trace_pages import TraceAdmin
 from memory_site.admin_pages.user_pages import SignInAdmin
-from retrieval.models import RetrievalProfile, Trace
+from retrieval.models import Card, RetrievalProfile, Trace
 
 PAGES = {
     ConflictSet: ConflictAdmin,
@@ -48,6 +49,7 @@ PAGES = {
     Fact: FactAdmin,
     Event: EventAdmin,
     Trace: TraceAdmin,
+    Card: CardAdmin,
     RetrievalProfile: ProfileAdmin,
     Subject: SubjectAdmin,
     Scope: ScopeAdmin,

@@ -18,7 +18,7 @@ from memory_site.api.authentication import ACCOUNT_IN_SESSION
 #: The navigation: by what people come for, not by app. Models that are missing here are listed last.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Decide", ("ConflictSet", "Review")),
-    ("Memory", ("Fact", "Event", "Subject", "Scope", "Suppression")),
+    ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "Suppression")),
     ("Reads", ("Trace", "RetrievalProfile")),
     ("Account", ("ApiKey", "Membership", "Grant", "Identity", "Account")),
     ("Records", ("Job", "AuditEntry", "ForgetReceipt")),
