@@ -175,8 +175,8 @@ def try_embed(texts: Sequence[str], *, by: EmbeddingProvider | None = None) -> l
     embedder = (by or writing()) if texts else None
     if embedder is None:
         return None
-    if not getattr(embedder, "bounded", True) and not connection.in_atomic_block:
-        # A remote model's turn: no connection waits for it.
+    if getattr(embedder, "remote", False) and not connection.in_atomic_block:
+        # No connection waits for somebody else's answer.
         connection.close()
     try:
         vectors = list(embedder.embed_documents(texts))
@@ -200,6 +200,16 @@ def _look(asked_for: EmbeddingProvider) -> None:
             state.remade[identity] = _remake(identity, row.blueprint)
         state.serving = state.remade[identity]
     state.looked_at = monotonic()
+
+
+def note_missing(chosen: Space, count: int) -> None:
+    """Note how many vectors are missing in a space, for whoever wants to know without counting."""
+    EmbeddingSpace.objects.filter(pk=chosen.id).update(missing=count, counted_at=now())
+
+
+def forget_missing(unused: Space) -> None:
+    """Note that nobody wants the vectors of a space any more."""
+    EmbeddingSpace.objects.filter(pk=unused.id).update(missing=None, counted_at=None, asked_for_at=None)
 
 
 def note_asked_for() -> Space | None:

@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import connection
 
 from facts import embedding, textindex, vector_tables
 from facts.embedding import Embedded, Space
 from facts.models import Fact, IndexedUnit, Passage
+from facts.status_graph import ENDED
+from facts.vocabulary import Status
 
 #: The packed audience of a fact row, as in ``facts.audience.audience_code``; a test holds the two together.
 _FACT_AUDIENCE = """(
@@ -177,12 +180,15 @@ def write_passage_vectors(account_id: uuid.UUID, *, vectors: Sequence[tuple[uuid
 def facts_missing_vectors(
     account_id: uuid.UUID, *, space: Space, limit: int, newest_first: bool = False
 ) -> list[tuple[uuid.UUID, str]]:
-    """Return up to ``limit`` (id, statement) of searchable facts that have no vector in ``space``."""
+    """Return up to ``limit`` (id, statement) of facts that have no vector in ``space``.
+
+    Searchable ones, and those that a read of the past may find.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT f.id, f.statement FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
-            f" WHERE {_missing(IndexedUnit.FACT, space)} ORDER BY t.fact_id {_order(newest_first)} LIMIT %(limit)s",
-            {"account": account_id, "space": space.id, "limit": limit},
+            f"SELECT f.id, f.statement FROM ({_missing(IndexedUnit.FACT, space)}) m JOIN facts_fact f ON f.id = m.id"
+            f" ORDER BY m.id {_order(newest_first)} LIMIT %(limit)s",
+            _missing_parameters(account_id, space, limit=limit),
         )
         return cursor.fetchall()
 
@@ -193,21 +199,19 @@ def passages_missing_vectors(
     """Return up to ``limit`` (id, indexed text) of searchable passages that have no vector in ``space``."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT p.id, p.speaker_name, p.text FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
-            f" WHERE {_missing(IndexedUnit.PASSAGE, space)} ORDER BY t.passage_id {_order(newest_first)}"
-            " LIMIT %(limit)s",
-            {"account": account_id, "space": space.id, "limit": limit},
+            "SELECT p.id, p.speaker_name, p.text"
+            f" FROM ({_missing(IndexedUnit.PASSAGE, space)}) m JOIN facts_passage p ON p.id = m.id"
+            f" ORDER BY m.id {_order(newest_first)} LIMIT %(limit)s",
+            _missing_parameters(account_id, space, limit=limit),
         )
         return [(row_id, textindex.passage_text(speaker, text)) for row_id, speaker, text in cursor.fetchall()]
 
 
 def count_missing_vectors(account_id: uuid.UUID, *, space: Space) -> int:
-    """Return how many searchable facts and passages have no vector in ``space``."""
-    counts = " + ".join(
-        f"(SELECT count(*) FROM facts_{unit}text t WHERE {_missing(unit, space)})" for unit in IndexedUnit
-    )
+    """Return how many facts and passages have no vector in ``space`` and should."""
+    counts = " + ".join(f"(SELECT count(*) FROM ({_missing(unit, space)}) {unit}s)" for unit in IndexedUnit)
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {counts}", {"account": account_id, "space": space.id})
+        cursor.execute(f"SELECT {counts}", _missing_parameters(account_id, space))
         return cursor.fetchone()[0]
 
 
@@ -226,12 +230,27 @@ def drop_vectors(account_id: uuid.UUID, *, space: Space, limit: int) -> int:
     return dropped
 
 
+#: Statuses of facts that are not searchable now and may be found by a read of the past, or be searchable again.
+_PAST = [*ENDED, Status.NEEDS_REVALIDATION, Status.DISPUTED]
+
+
 def _missing(unit: str, space: Space) -> str:
-    table = vector_tables.table(unit, space.dimensions)
-    return (
-        f"t.account_id = %(account)s AND t.active AND NOT EXISTS (SELECT FROM {table} v"
-        f" WHERE v.account_id = t.account_id AND v.{unit}_id = t.{unit}_id AND v.space_id = %(space)s)"
+    """Return the query of the ids that lack a vector; each half goes by an index of its own."""
+    lacks = f"NOT EXISTS (SELECT FROM {vector_tables.table(unit, space.dimensions)} v WHERE v.{unit}_id = "
+    searchable = (
+        f"SELECT t.{unit}_id AS id FROM facts_{unit}text t WHERE t.account_id = %(account)s AND t.active"
+        f" AND {lacks} t.{unit}_id AND v.space_id = %(space)s)"
     )
+    if unit == IndexedUnit.PASSAGE:
+        return searchable
+    return (
+        f"{searchable} UNION ALL SELECT p.id FROM facts_fact p WHERE p.account_id = %(account)s"
+        f" AND p.status = ANY(%(past)s) AND {lacks} p.id AND v.space_id = %(space)s)"
+    )
+
+
+def _missing_parameters(account_id: uuid.UUID, space: Space, *, limit: int | None = None) -> dict[str, Any]:
+    return {"account": account_id, "space": space.id, "past": _PAST, "limit": limit}
 
 
 def _order(newest_first: bool) -> str:

@@ -21,6 +21,10 @@ CHUNK = 100
 ROUND_SECONDS = 40.0
 
 
+class EmbedderFailed(Exception):
+    """The embedder made no vectors. What was written before is kept."""
+
+
 def account_ids() -> list[uuid.UUID]:
     """Return all accounts, the oldest first."""
     return list(Account.objects.order_by("pk").values_list("pk", flat=True))
@@ -37,10 +41,10 @@ def fill(
 ) -> int:
     """Write the missing vectors of an account in the space of ``provider``; return their number.
 
-    The model runs outside of any transaction, and every chunk is kept. An embedder that fails ends the round, and so
-    does ``until``, an instant of ``monotonic``; the next round goes on. ``note`` is told of each chunk's number.
+    The model runs outside of any transaction, and every chunk is kept: whoever comes next goes on where this one
+    stopped. Ends at ``until``, an instant of ``monotonic``. ``note`` is told the number of each chunk.
     ``newest_first`` is for the worker: what is new is found soonest, and a command that fills from the other end
-    hardly does the same work.
+    hardly does the same work. Raises :class:`EmbedderFailed`.
     """
     written = 0
     for missing, write in (
@@ -50,9 +54,11 @@ def fill(
         while until is None or monotonic() < until:
             with account_transaction(account_id):
                 rows = missing(account_id, space=space, limit=CHUNK, newest_first=newest_first)
-            vectors = embedding.try_embed([text for _, text in rows], by=provider)
-            if not vectors:
+            if not rows:
                 break
+            vectors = embedding.try_embed([text for _, text in rows], by=provider)
+            if vectors is None:
+                raise EmbedderFailed
             with account_transaction(account_id):
                 done = write(account_id, vectors=[(row[0], v) for row, v in zip(rows, vectors, strict=True)])
             written += done
@@ -66,14 +72,14 @@ def fill(
 def fill_missing_everywhere(*, seconds: float = ROUND_SECONDS) -> int:
     """Do a round of :func:`fill` for every account, within ``seconds``; return the number of vectors written.
 
-    Vectors of the space that serves come first. Where the settings ask for another and no younger process for yet
-    another, it is filled too, and serves as soon as nothing is missing.
+    Vectors of the space that serves come first. The space that the settings ask for is filled too, and begins to serve
+    as soon as nothing is missing in it, unless a younger process asks for another.
     """
-    until = monotonic() + seconds
     asked_for, reading = embedding.provider(), embedding.reading()
-    if asked_for is None:
-        return 0
     wanted = embedding.note_asked_for()
+    if asked_for is None or wanted is None:
+        return 0
+    until = monotonic() + seconds
     written = 0
     if reading is not None and reading is not asked_for:
         written += _fill_all(reading, embedding.space(reading.identity), until=until)
@@ -84,15 +90,34 @@ def fill_missing_everywhere(*, seconds: float = ROUND_SECONDS) -> int:
 
 
 def missing_everywhere(space: Space) -> int:
-    """Return how many vectors are missing in ``space``, in all accounts."""
-    total = 0
-    for account_id in account_ids():
-        with account_transaction(account_id):
-            total += index.count_missing_vectors(account_id, space=space)
+    """Count the vectors that are missing in ``space``, in all accounts, and note the number."""
+    total = sum(missing_by_account(space).values())
+    embedding.note_missing(space, total)
     return total
 
 
+def missing_by_account(space: Space) -> dict[uuid.UUID, int]:
+    """Return how many vectors are missing in ``space`` for each account that lacks any, the oldest account first."""
+    found = {}
+    for account_id in account_ids():
+        with account_transaction(account_id):
+            count = index.count_missing_vectors(account_id, space=space)
+        if count:
+            found[account_id] = count
+    return found
+
+
 def _fill_all(provider: EmbeddingProvider, space: Space, *, until: float) -> int:
-    return sum(
-        fill(account_id, provider=provider, space=space, until=until, newest_first=True) for account_id in account_ids()
-    )
+    """Fill all accounts until the embedder fails or the time is up; note what is left."""
+    written = 0
+    try:
+        for account_id in account_ids():
+            written += fill(account_id, provider=provider, space=space, until=until, newest_first=True)
+    except EmbedderFailed:
+        missing_everywhere(space)
+        return written
+    if monotonic() < until:
+        embedding.note_missing(space, 0)
+    else:
+        missing_everywhere(space)
+    return written

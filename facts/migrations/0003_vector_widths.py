@@ -77,6 +77,8 @@ class Migration(migrations.Migration):
         migrations.AddField("embeddingspace", "serving", models.BooleanField(default=False)),
         migrations.AddField("embeddingspace", "serving_since", models.DateTimeField(null=True)),
         migrations.AddField("embeddingspace", "asked_for_at", models.DateTimeField(null=True)),
+        migrations.AddField("embeddingspace", "missing", models.PositiveIntegerField(null=True)),
+        migrations.AddField("embeddingspace", "counted_at", models.DateTimeField(null=True)),
         migrations.AddConstraint(
             model_name="embeddingspace",
             constraint=models.UniqueConstraint(

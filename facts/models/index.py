@@ -34,7 +34,7 @@ class EmbeddingSpace(models.Model):
 
     ``serving``: the one space whose vectors reads compare with; it changes only when another is complete.
     ``blueprint`` is what its embedder can be made again from, without secrets. ``asked_for_at`` is when the youngest
-    process started whose settings ask for this space.
+    process started whose settings ask for this space. ``missing`` vectors were counted last at ``counted_at``.
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -47,6 +47,8 @@ class EmbeddingSpace(models.Model):
     serving = models.BooleanField(default=False)
     serving_since = models.DateTimeField(null=True)
     asked_for_at = models.DateTimeField(null=True)
+    missing = models.PositiveIntegerField(null=True)
+    counted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

@@ -68,6 +68,7 @@ class LocalEmbedder:
     """
 
     bounded = True
+    remote = False
 
     def __init__(self, *, weights: str, directory: Path) -> None:
         self.identity = identity_of(weights)

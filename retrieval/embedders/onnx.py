@@ -50,6 +50,7 @@ class OnnxEmbedder:
 
     #: A large model may take longer than a question can wait.
     bounded = False
+    remote = False
 
     def __init__(self, directory: Path, *, recipe: Recipe, dimensions: int = 0) -> None:
         """Reads the files for their digest and loads nothing.

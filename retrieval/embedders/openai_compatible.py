@@ -30,6 +30,7 @@ class OpenAIEmbedder:
     """Asks an OpenAI-compatible server for vectors of ``dimensions`` numbers."""
 
     bounded = False
+    remote = True
 
     def __init__(
         self,
