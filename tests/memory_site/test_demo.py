@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from facts import outbox
 from facts.clock import now
 from facts.models import ConflictSet, Event, Fact, Job, Membership, Passage, Subject
 from facts.tenancy import account_transaction
@@ -15,7 +16,9 @@ from ingest import processing
 from ingest.line import Part
 from ingest.models import EventOutcome, ImportRun
 from memory_site import demo
+from retrieval.cards import rebuilding
 from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval.models import Card, CardKind
 from tests.factories import UserFactory, key_principal
 
 pytestmark = pytest.mark.django_db
@@ -146,3 +149,14 @@ def test_the_story() -> None:
         scopes = Passage.objects.filter(event__channel_name="care").values_list("scope__path", flat=True)
         assert set(scopes) == {"/slack/care"}
         assert not Fact.objects.filter(subject__kind="scope", scope__path="/slack/care").exists()
+
+        # Cards say what is known of a channel and of its people; the two conflicts and the personal matter are in none.
+        outbox.deliver(account.id)
+        rebuilding.rebuild_due(account.id, limit=10_000)
+        cards = list(Card.objects.exclude(builder=""))
+        assert {card.kind for card in cards} >= {CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE}
+        said = " ".join(line["text"] for card in cards for line in card.lines)
+        assert not [word for word in (*private, "Bristol", "Cardiff", "PostgreSQL 15", "PostgreSQL 16") if word in said]
+        standing = _ask(app, "/slack/product", "daniel", "")
+        assert {card.kind for card in standing.packet.cards} >= {CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE}
+        assert standing.projection_cache_hit
