@@ -18,12 +18,17 @@ from django.views.decorators.http import require_safe
 
 from facts import embedding
 from facts.clock import now
+from facts.embedding import EmbedderIdentity
+from facts.models import EmbeddingSpace
 from memory_site import heartbeat
+from retrieval.rerankers import registry as rerankers
+from retrieval.rerankers.base import RerankerUnavailable
 
 logger = logging.getLogger(__name__)
 
 OK = "ok"
 OFF = "off"  # switched off, which is no reason to wait
+DEGRADED = "degraded"  # reads do without it and say so, which is no reason to wait either
 WAITING = "waiting"
 
 _lasting: set[str] = set()  # parts that, once there, stay there for the life of the process
@@ -41,7 +46,7 @@ def health(request: HttpRequest) -> JsonResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 when all parts are there, else 503, with the state of each."""
     components = {name: _state(name, probe) for name, probe in PROBES.items()}
-    complete = all(component["status"] in {OK, OFF} for component in components.values())
+    complete = all(component["status"] in {OK, OFF, DEGRADED} for component in components.values())
     body = {"status": "ready" if complete else "starting", "components": components}
     return JsonResponse(body, status=200 if complete else 503)
 
@@ -85,14 +90,55 @@ def _worker() -> dict[str, Any]:
 
 
 def _embedder() -> dict[str, Any]:
-    """Embed one word, which loads the model on first use."""
-    provider = embedding.provider()
-    if provider is None:
+    """Say whose vectors reads go by, how many are missing, and which others are being made.
+
+    Embeds one word, which loads the model on first use; nobody is sent anything.
+    """
+    asked_for = embedding.provider()
+    if asked_for is None:
         return {"status": OFF}
-    if "embedder" not in _lasting:
-        provider.embed_documents(["ready"])
-        _lasting.add("embedder")
-    return {"status": OK}
+    reader = embedding.reading()
+    if reader is None:
+        serving = embedding.serving()
+        note = "reads go by text alone: the embedder whose vectors are there cannot be made; see manage.py reembed"
+        state = {"status": DEGRADED, "note": note, **(_vectors(embedding.identity_of(serving)) if serving else {})}
+    else:
+        if not reader.remote and "embedder" not in _lasting:
+            reader.embed_documents(["ready"])
+            _lasting.add("embedder")
+        state = {"status": OK, **_vectors(reader.identity)}
+    if reader is not asked_for:
+        state["being_made"] = _vectors(asked_for.identity)
+    return state
+
+
+def _vectors(identity: EmbedderIdentity) -> dict[str, Any]:
+    """Describe an embedder, with the number of missing vectors that the worker counted last."""
+    space = embedding.space(identity)
+    row = EmbeddingSpace.objects.get(pk=space.id)
+    return {
+        "provider": identity.provider,
+        "model": identity.model,
+        "dimensions": identity.dimensions,
+        "recipe": identity.recipe,
+        "vectors_missing": row.missing,
+        "counted_at": row.counted_at.isoformat() if row.counted_at else None,
+    }
+
+
+def _reranker() -> dict[str, Any]:
+    """Say which reranker searches use; load a local one at the first use."""
+    reranker = rerankers.configured()
+    if reranker is None:
+        return {"status": OFF}
+    try:
+        if "reranker" not in _lasting:
+            reranker.load()
+            _lasting.add("reranker")
+    except RerankerUnavailable:
+        logger.warning("reranker_not_loaded", exc_info=True)
+        return {"status": DEGRADED, "name": reranker.label}
+    return {"status": OK, "name": reranker.label}
 
 
 PROBES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -100,4 +146,5 @@ PROBES: dict[str, Callable[[], dict[str, Any]]] = {
     "migrations": _migrations,
     "worker": _worker,
     "embedder": _embedder,
+    "reranker": _reranker,
 }

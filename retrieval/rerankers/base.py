@@ -42,6 +42,10 @@ class Reranker(Protocol):
 
     label: str
 
+    def load(self) -> None:
+        """Load what has to be loaded before the first use; asks nobody. Raises :class:`RerankerUnavailable`."""
+        ...
+
     def rerank(self, question: str, texts: Sequence[str], *, seconds: float) -> Ranking:
         """Return an order of ``texts``, or of some of them, within ``seconds``.
 

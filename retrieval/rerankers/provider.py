@@ -67,6 +67,9 @@ class ProviderReranker:
         self._waiting: ThreadPoolExecutor | None = None
         self._client: Any = None
 
+    def load(self) -> None:
+        """There is nothing to load."""
+
     def rerank(self, question: str, texts: Sequence[str], *, seconds: float) -> Ranking:
         """Return the provider's order. Raises :class:`RerankerFailed`."""
         if not texts:

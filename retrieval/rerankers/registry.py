@@ -7,7 +7,7 @@ import logging
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from retrieval.rerankers.base import Reranker
+from retrieval.rerankers.base import Reranker, RerankerUnavailable
 from retrieval.rerankers.local import LocalReranker
 from retrieval.rerankers.provider import FORMATS, ProviderReranker
 
@@ -42,11 +42,11 @@ def configured() -> Reranker | None:
 
 def warm() -> None:
     """Load a local model before the first search asks; failures are for that search to report."""
-    if isinstance(_reranker, LocalReranker):
+    if _reranker is not None:
         try:
             _reranker.load()
-        except Exception as error:  # whatever is wrong with the model, the process goes on without
-            logger.warning("reranker_not_loaded", extra={"error_class": type(error).__name__})
+        except RerankerUnavailable:
+            logger.warning("reranker_not_loaded", exc_info=True)
 
 
 def _configured() -> Reranker | None:

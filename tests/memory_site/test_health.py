@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,15 +12,31 @@ from django_q.models import OrmQ
 from facts import embedding
 from memory_site import health
 from memory_site.models import Heartbeat
+from retrieval.embedders import registry
+from retrieval.rerankers import registry as rerankers
+from retrieval.rerankers.base import RerankerUnavailable
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+#: What is said of the embedder below.
+EMBEDDER = {
+    "provider": "test",
+    "model": "one",
+    "dimensions": 384,
+    "recipe": "r",
+    "vectors_missing": None,
+    "counted_at": None,
+}
 
 
 class Embedder:
     """Embeds, or fails as it is told."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    remote = False
+
+    def __init__(self, error: Exception | None = None, *, version: str = "1") -> None:
         self.error = error
+        self.identity = embedding.EmbedderIdentity("test", "one", version, 384, "r")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         if self.error:
@@ -28,10 +45,14 @@ class Embedder:
 
 
 @pytest.fixture(autouse=True)
-def _parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def _parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(health, "now", lambda: MOMENT)
     monkeypatch.setattr(health, "_lasting", set())
-    monkeypatch.setattr(embedding, "provider", lambda: Embedder())
+    monkeypatch.setattr(embedding, "_spaces", {})
+    embedding.register(Embedder())
+    yield
+    registry.register()
+    rerankers.use(None)
 
 
 def states(client: Client) -> dict[str, str]:
@@ -60,7 +81,8 @@ def test_ready_when_all_parts_are_there(client: Client) -> None:
                 "last_beat_at": "2026-03-01T11:59:30+00:00",
                 "oldest_waiting_seconds": 2.5,
             },
-            "embedder": {"status": "ok"},
+            "embedder": {"status": "ok", **EMBEDDER},
+            "reranker": {"status": "off"},
         },
     }
 
@@ -72,21 +94,27 @@ def test_waits_for_the_worker(client: Client, beat_at: datetime | None) -> None:
         Heartbeat.objects.create(name="worker", beat_at=beat_at)
     answer = client.get("/ready")
     assert (answer.status_code, answer.json()["status"]) == (503, "starting")
-    assert states(client) == {"database": "ok", "migrations": "ok", "worker": "waiting", "embedder": "ok"}
+    assert states(client) == {
+        "database": "ok",
+        "migrations": "ok",
+        "worker": "waiting",
+        "embedder": "ok",
+        "reranker": "off",
+    }
 
 
 @pytest.mark.django_db
-def test_a_failing_part_is_named_and_its_error_is_not(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "provider", lambda: Embedder(RuntimeError("secret path")))
+def test_a_failing_part_is_named_and_its_error_is_not(client: Client) -> None:
+    embedding.register(Embedder(RuntimeError("secret path")))
     answer = client.get("/ready")
     assert answer.json()["components"]["embedder"] == {"status": "waiting"}
     assert b"secret" not in answer.content
 
 
 @pytest.mark.django_db
-def test_a_switched_off_embedder_is_no_reason_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_switched_off_embedder_is_no_reason_to_wait(client: Client) -> None:
     Heartbeat.objects.create(name="worker", beat_at=MOMENT)
-    monkeypatch.setattr(embedding, "provider", lambda: None)
+    embedding.register(None)
     answer = client.get("/ready")
     assert (answer.status_code, answer.json()["components"]["embedder"]) == (200, {"status": "off"})
 
@@ -96,5 +124,59 @@ def test_waits_for_migrations(client: Client, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(health.MigrationExecutor, "migration_plan", lambda self, targets: ["0001"])
     assert states(client)["migrations"] == "waiting"
     monkeypatch.undo()
-    monkeypatch.setattr(embedding, "provider", lambda: Embedder())
     assert states(client)["migrations"] == "ok"
+
+
+@pytest.mark.django_db
+def test_vectors_that_are_being_made_are_counted(client: Client) -> None:
+    before = Embedder()
+    embedding.register(before)
+    assert embedding.reading() is before
+    after = Embedder(version="2")
+    embedding.register(after, remake=lambda identity, blueprint: before)
+    embedding.note_missing(embedding.space(after.identity), 7)
+    found = client.get("/ready").json()["components"]["embedder"]
+    made = found.pop("being_made")
+    assert found == {"status": "ok", **EMBEDDER}
+    assert (made["model"], made["vectors_missing"], made["counted_at"] is not None) == ("one", 7, True)
+
+
+@pytest.mark.django_db
+def test_an_embedder_that_cannot_be_made_again_degrades_and_is_no_reason_to_wait(client: Client) -> None:
+    Heartbeat.objects.create(name="worker", beat_at=MOMENT)
+    assert embedding.reading() is not None
+    embedding.register(Embedder(version="2"))
+    answer = client.get("/ready")
+    found = answer.json()["components"]["embedder"]
+    assert (answer.status_code, found["status"], found["being_made"]["vectors_missing"]) == (200, "degraded", None)
+    assert "manage.py reembed" in found["note"]
+
+
+@pytest.mark.django_db
+def test_a_remote_embedder_is_asked_nothing(client: Client) -> None:
+    remote = Embedder(RuntimeError("asked"))
+    remote.remote = True
+    embedding.register(remote)
+    assert states(client)["embedder"] == "ok"
+
+
+class Reranker:
+    """Loads, or cannot."""
+
+    label = "local:tiny"
+
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+
+    def load(self) -> None:
+        if self.error:
+            raise self.error
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("error", "status"), [(None, "ok"), (RerankerUnavailable("secret path"), "degraded")])
+def test_the_reranker_is_named(client: Client, error: Exception | None, status: str) -> None:
+    rerankers.use(Reranker(error))
+    answer = client.get("/ready")
+    assert answer.json()["components"]["reranker"] == {"status": status, "name": "local:tiny"}
+    assert b"secret" not in answer.content
