@@ -31,7 +31,7 @@ class EmptyReason(StrEnum):
     RETRIEVAL_FAILED = "retrieval_failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ServedFact:
     """One fact of a packet. ``score`` is the fused score 0..1, ``None`` for what no score chose."""
 
