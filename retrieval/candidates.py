@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from facts import textindex, vector_tables
@@ -23,6 +23,13 @@ from retrieval.visibility import Visibility
 
 _TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
 _KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
+#: The two passages next to ``s``, either way: the second tells whether the first is alone in its place.
+_NEXT = (
+    "SELECT p.id, '{step}' = '>' AS later, p.occurred_at, p.ordinal FROM facts_passage p"
+    " WHERE p.account_id = %(account)s AND p.scope_id = s.scope_id AND p.subject_id = s.subject_id"
+    " AND (p.occurred_at, p.ordinal) {step} (s.occurred_at, s.ordinal) AND {end}"
+    " ORDER BY p.occurred_at {way}, p.ordinal {way} LIMIT 2"
+)
 #: Seconds are read many times faster than a written date; microseconds survive.
 _EPOCH = "date_part('epoch', {})"
 #: Room for lexemes in a statement grows by this many; an empty one costs nothing that could be measured.
@@ -99,6 +106,9 @@ class PassageRow(NamedTuple):
 
     id: uuid.UUID
     event_id: uuid.UUID
+    scope_id: uuid.UUID
+    subject_id: uuid.UUID
+    thread: str
     withheld: str
     speaker: str
     text: str
@@ -221,8 +231,8 @@ def fetch_passages(
     ``known_at`` leaves out what was recorded later.
     """
     found = rows(
-        "SELECT p.id, p.event_id, p.withheld, p.speaker_name, p.text, p.evidential, e.kind, e.origin_trust,"
-        f" {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
+        "SELECT p.id, p.event_id, p.scope_id, p.subject_id, e.thread, p.withheld, p.speaker_name, p.text, p.evidential,"
+        f" e.kind, e.origin_trust, {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
         " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
         f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
         f" WHERE t.passage_id = ANY(%(ids)s::uuid[]) AND {visible.current('t')}"
@@ -232,14 +242,56 @@ def fetch_passages(
     return [PassageRow(*row[:-1], _instant(row[-1])) for row in found]
 
 
+def beside(ids: Sequence[uuid.UUID], visible: Visibility, *, silence: timedelta) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    """Return the pairs of passages (earlier, later) that were said one right after the other, one of them in ``ids``.
+
+    Of one scope and subject, with at most ``silence`` between them. Where several passages have the same time and
+    place in their messages, none of them is next to anything. Who may see a neighbour is asked when it is fetched.
+    """
+    found = rows(
+        "SELECT s.id, n.id, n.later, n.occurred_at, n.ordinal FROM facts_passage s CROSS JOIN LATERAL ("
+        f"({_NEXT.format(step='<', way='DESC', end='p.occurred_at >= s.occurred_at - %(silence)s::interval')})"
+        " UNION ALL "
+        f"({_NEXT.format(step='>', way='ASC', end='p.occurred_at <= s.occurred_at + %(silence)s::interval')})) n"
+        " WHERE s.account_id = %(account)s AND s.id = ANY(%(ids)s::uuid[])",
+        {"account": visible.account_id, "ids": id_array(ids), "silence": silence},
+    )
+    sides: dict[tuple[uuid.UUID, bool], list[tuple[tuple[datetime, int], uuid.UUID]]] = {}
+    for row_id, neighbour, later, *when in found:
+        sides.setdefault((row_id, later), []).append((tuple(when), neighbour))
+    pairs = []
+    for (row_id, later), listed in sides.items():
+        listed.sort(reverse=not later)
+        when, neighbour = listed[0]
+        if len(listed) == 1 or listed[1][0] != when:
+            pairs.append((row_id, neighbour) if later else (neighbour, row_id))
+    return pairs
+
+
+class Source(NamedTuple):
+    """What a fact was taken from: an event, and the passage of it, where that is known."""
+
+    event_id: uuid.UUID
+    passage_id: uuid.UUID | None
+
+
 def sources(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
     """Return the events in evidence of each fact."""
+    found = origins(account_id, fact_ids)
+    return {fact_id: tuple(source.event_id for source in listed) for fact_id, listed in found.items()}
+
+
+def origins(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[Source, ...]]:
+    """Return what is in evidence of each fact, in the order of the events."""
     found = rows(
-        "SELECT fact_id, array_agg(event_id ORDER BY event_id) FROM facts_evidence"
-        " WHERE account_id = %(account)s AND fact_id = ANY(%(ids)s::uuid[]) GROUP BY fact_id",
+        "SELECT fact_id, event_id, passage_id FROM facts_evidence"
+        " WHERE account_id = %(account)s AND fact_id = ANY(%(ids)s::uuid[]) ORDER BY fact_id, event_id",
         {"account": account_id, "ids": id_array(fact_ids)},
     )
-    return {fact_id: tuple(events) for fact_id, events in found}
+    known: dict[uuid.UUID, list[Source]] = {}
+    for fact_id, *source in found:
+        known.setdefault(fact_id, []).append(Source(*source))
+    return {fact_id: tuple(listed) for fact_id, listed in known.items()}
 
 
 def anything_stored(visible: Visibility) -> bool:

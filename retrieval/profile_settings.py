@@ -75,7 +75,7 @@ CONTEXT_SETTINGS = _by_key(
     _whole("top", "Candidates", 1, 128, "Best rows of the meaning search and of the word search that are scored."),
     _whole("near_misses", "Near misses", 0, 64, "Further rows that only the trace names."),
     _decimal("fact_share", "Share of facts", 0, 1, "Part of the budget that facts may use before passages."),
-    _whole("passages", "Passages", 0, 50, "Greatest number of passages in a packet."),
+    _whole("passages", "Passages", 0, 128, "Greatest number of passages in a packet."),
     _whole("entity_facts", "Facts for a name", 0, 20, "Facts added for each name that occurs in what is served."),
     _decimal("max_distance", "Recall gate", 0, 2, "Cosine distance beyond which nothing is served; 0: no gate."),
     _decimal("score_share", "Share of the best", 0, 1, "With the gate on: least part of the best row's closeness."),

@@ -9,7 +9,21 @@ from types import MappingProxyType
 from retrieval.fusion import RRF_K, Weights
 
 #: Changes whenever the same store and question could give another order.
-RANKER_VERSION = "context-1"
+RANKER_VERSION = "context-2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a passage's score gains from what was said around it (``retrieval.surroundings``), as shares of scores.
+
+    ``seeds`` is how many of the best passages have their neighbours looked up; a passage gains ``before`` of the score
+    of the one before it, ``after`` of the one after, ``sitting`` of the best of its sitting.
+    """
+
+    seeds: int
+    before: float
+    after: float
+    sitting: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +44,7 @@ class ContextProfile:
     near_misses: int
     fact_share: float
     passages: int
+    surroundings: Surroundings
     entity_facts: int
     deadline_ms: int | None = None
     max_distance: float | None = None
@@ -47,12 +62,13 @@ class ContextProfile:
 #: Recency gains nothing there; what is left of it puts the newer of two equal matches first.
 CONTEXT = ContextProfile(
     name="context",
-    version=1,
+    version=2,
     weights=Weights(vector=0.55, text=0.45, recency=0.05),
     top=64,
     near_misses=8,
-    fact_share=0.6,
-    passages=8,
+    fact_share=0.5,
+    passages=64,
+    surroundings=Surroundings(seeds=12, before=0.3, after=0.2, sitting=0.4),
     entity_facts=5,
 )
 

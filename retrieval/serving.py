@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -15,8 +16,8 @@ from facts.freshness import Freshness, freshness, last_confirmed
 from facts.models import IndexedUnit, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import EvidenceLevel
-from retrieval import candidates, gate, multihop, tokens
-from retrieval.candidates import FactRow, PassageRow, Question
+from retrieval import candidates, gate, multihop, surroundings, tokens
+from retrieval.candidates import FactRow, PassageRow, Question, Source
 from retrieval.fusion import Weights, combine, recency
 from retrieval.packet import ServedCard, ServedFact, ServedPassage
 from retrieval.packing import Budget, Packed, pack
@@ -43,7 +44,8 @@ class Ranked:
 class Draft:
     """What will be served, best first, and a decision about everything that was considered.
 
-    ``cards`` cost ``card_tokens``; ``said`` are the lines that they have said already.
+    ``cards`` cost ``card_tokens``; ``said`` are the lines that they have said already. ``sources`` are those of the
+    facts for which they were looked up.
     """
 
     cards: list[ServedCard] = field(default_factory=list)
@@ -51,6 +53,7 @@ class Draft:
     said: frozenset[str] = frozenset()
     facts: list[Ranked] = field(default_factory=list)
     passages: list[Ranked] = field(default_factory=list)
+    sources: dict[uuid.UUID, tuple[Source, ...]] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
     duplicates: list[Ranked] = field(default_factory=list)
 
@@ -64,6 +67,7 @@ def serve(
     *,
     facts: Sequence[FactRow],
     passages: Sequence[PassageRow],
+    pairs: Sequence[tuple[uuid.UUID, uuid.UUID]],
     visible: Visibility,
     known_names: str,
     question: Question,
@@ -74,7 +78,8 @@ def serve(
     """Return what is served of the scored rows.
 
     Facts come first, then, with ``expand``, facts about names in them, both within the share of the budget
-    that facts have while there are passages; then passages; then the facts that still fit.
+    that facts have while there are passages; then passages; then the facts that still fit. Passages that only say what
+    a served fact was taken from come after the others. ``pairs`` are passages that follow one another.
     """
     draft = Draft()
     limits = gate.of_profile(profile, has_vector=question.vector is not None)
@@ -84,7 +89,7 @@ def serve(
     best_heard = limits.best(row for row in passages if not withheld_passage(row))
     heard = _offer(
         draft,
-        rank_passages(passages, visible, profile.weights),
+        rank_passages(passages, visible, profile, pairs),
         lambda row: withheld_passage(row) or limits.refuses(row, best=best_heard),
     )
     share = profile.fact_share if heard else 1.0
@@ -92,6 +97,8 @@ def serve(
     draft.facts = _take(offered, first, Reason.TOP_SCORE)
     if expand and draft.facts and not first.skipped:
         _expand(draft, ranked, visible, known_names, question, profile, budget, share)
+    if heard and draft.facts:
+        draft.sources = candidates.origins(visible.account_id, [item.row.id for item in draft.facts])
     _add_passages(draft, heard, budget, profile)
     skipped = [offered[position] for position in first.skipped]
     late = _take(skipped, _pack(skipped, budget), Reason.TOP_SCORE)
@@ -136,29 +143,55 @@ def rank_facts(rows: Sequence[FactRow], visible: Visibility, weights: Weights) -
     )
 
 
-def rank_passages(rows: Sequence[PassageRow], visible: Visibility, weights: Weights) -> list[Ranked]:
-    """Return passages in their fused order; equal scores by text."""
-    recent = [recency(row.occurred_at, at=visible.at) for row in rows]
+def seeds(rows: Sequence[PassageRow], visible: Visibility, profile: ContextProfile) -> list[uuid.UUID]:
+    """Return the passages that are best by themselves: it is they whose neighbours are worth a look."""
+    scores = _scores(rows, _ages(rows, visible), profile.weights)
+    return surroundings.seeds(rows, scores, count=profile.surroundings.seeds)
+
+
+def rank_passages(
+    rows: Sequence[PassageRow],
+    visible: Visibility,
+    profile: ContextProfile,
+    pairs: Sequence[tuple[uuid.UUID, uuid.UUID]],
+) -> list[Ranked]:
+    """Return passages in their fused order, lifted by what was said around them; equal scores by text."""
+    recent = _ages(rows, visible)
+    alone = _scores(rows, recent, profile.weights)
+    scores = surroundings.lifted(rows, alone, pairs=pairs, surroundings=profile.surroundings)
     return _in_order(
         [
             _ranked(IndexedUnit.PASSAGE, row, passage_line(row.text, row.speaker, row.occurred_at), score, age)
-            for row, score, age in zip(rows, _scores(rows, recent, weights), recent, strict=True)
+            for row, score, age in zip(rows, scores, recent, strict=True)
         ]
     )
 
 
+def _ages(rows: Sequence[PassageRow], visible: Visibility) -> list[float]:
+    return [recency(row.occurred_at, at=visible.at) for row in rows]
+
+
 def facts(
-    items: Sequence[Ranked], visible: Visibility, *, scopes: Sequence[Scope], subject: Subject | None
+    items: Sequence[Ranked],
+    visible: Visibility,
+    *,
+    scopes: Sequence[Scope],
+    subject: Subject | None,
+    known: Mapping[uuid.UUID, tuple[Source, ...]] = MappingProxyType({}),
 ) -> list[ServedFact]:
-    """Return the facts of a packet, with the names of their scopes and subjects and the events behind them."""
+    """Return the facts of a packet, with the names of their scopes and subjects and the events behind them.
+
+    ``known`` are sources that were looked up before.
+    """
     paths = {scope.id: scope.path for scope in scopes}
     keys = {subject.id: subject.key} if subject else {}
     missing = {item.row.subject_id for item in items} - keys.keys()
     if missing:
         keys |= dict(Subject.objects.filter(account_id=visible.account_id, id__in=missing).values_list("id", "key"))
-    events = candidates.sources(visible.account_id, [item.row.id for item in items]) if items else {}
+    unknown = [item.row.id for item in items if item.row.id not in known]
+    sources = {**known, **(candidates.origins(visible.account_id, unknown) if unknown else {})}
     return [
-        _served_fact(item, visible, scope=paths[item.row.scope_id], subject=keys[item.row.subject_id], events=events)
+        _served_fact(item, visible, scope=paths[item.row.scope_id], subject=keys[item.row.subject_id], sources=sources)
         for item in items
     ]
 
@@ -295,8 +328,11 @@ def _expand(
 
 
 def _add_passages(draft: Draft, heard: Sequence[Ranked], budget: Budget, profile: ContextProfile) -> None:
+    told = {source.passage_id or source.event_id for known in draft.sources.values() for source in known}
+    heard = sorted(heard, key=lambda item: item.row.id in told or item.row.event_id in told)
     packed = _pack(heard, budget, at_most=profile.passages)
     draft.passages = _take(heard, packed, Reason.TOP_SCORE)
+    draft.passages.sort(key=lambda item: item.decision.rank)
     if len(packed.taken) == profile.passages:
         last = packed.taken[-1] if packed.taken else -1
         for position in packed.skipped:
@@ -329,7 +365,7 @@ def _served_fact(
     *,
     scope: str,
     subject: str,
-    events: Mapping[uuid.UUID, tuple[uuid.UUID, ...]],
+    sources: Mapping[uuid.UUID, tuple[Source, ...]],
 ) -> ServedFact:
     row = item.row
     shown = INDIRECT_FACTOR if row.evidence_level == EvidenceLevel.INDIRECT else 1.0
@@ -356,6 +392,6 @@ def _served_fact(
         last_confirmed=_confirmed(row),
         freshness=freshness_of(row, visible),
         possibly_conflicting=row.possibly_conflicting,
-        source_event_ids=events.get(row.id, ()),
+        source_event_ids=tuple(source.event_id for source in sources.get(row.id, ())),
         score=item.decision.fusion_score,
     )

@@ -104,6 +104,10 @@ class Passage(Owned):
             one_of("level", Level, "passage_level_known"),
             one_of("sensitivity", Sensitivity, "passage_sensitivity_known"),
         ]
+        indexes = [
+            # What was said right before and after.
+            models.Index(fields=["account", "scope", "subject", "occurred_at", "ordinal"], name="passage_by_time"),
+        ]
 
 
 class Evidence(Owned):

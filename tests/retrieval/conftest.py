@@ -18,6 +18,7 @@ from retrieval import overrides, places
 from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.embedders import registry
 from retrieval.models import Trace
+from retrieval.profiles import ContextProfile
 from retrieval.search import SearchRequest, search
 from retrieval.search_answer import SearchAnswer
 from retrieval.traces import unpack
@@ -85,10 +86,16 @@ def app(account: Account) -> Principal:
 def ask(account: Account, app: Principal) -> Callable[..., ContextAnswer]:
     """Ask about Ana in the scope ``/support``, vectors indexed; every part of the request can be changed."""
 
-    def asked(query: str = "tea", *, principal: Principal | None = None, **changes: Any) -> ContextAnswer:
+    def asked(
+        query: str = "tea",
+        *,
+        principal: Principal | None = None,
+        profile: ContextProfile | None = None,
+        **changes: Any,
+    ) -> ContextAnswer:
         index_vectors(account)
         request = {"scope_path": "/support", "exact": True, "subject_key": "ana", "purpose": "test", **changes}
-        return assemble(principal=principal or app, request=ContextRequest(query=query, **request))
+        return assemble(principal=principal or app, request=ContextRequest(query=query, **request), profile=profile)
 
     return asked
 

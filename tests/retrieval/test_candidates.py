@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -112,7 +113,7 @@ def two_accounts(embedder: WordEmbedder) -> list[Visibility]:
     parameters = connections["owner"].get_connection_params()
     wanted = {name: parameters[name] for name in parameters if name not in {"cursor_factory", "context"}}
     with psycopg.connect(**wanted, autocommit=True) as owner:
-        for table in TABLES:
+        for table in (*TABLES, "facts_passage"):
             owner.execute(f"VACUUM ANALYZE {table}")
     return made
 
@@ -154,6 +155,44 @@ def test_searches_are_index_only_and_stay_in_their_account(
         assert ("Index Only Scan", "passage_text_cover") in _scans(matching_passage)
         seen[visible.account_id] = {row_id for ids in found for row_id in ids}
     assert seen[first.account_id].isdisjoint(seen[second.account_id])
+
+
+def test_neighbours_are_found_by_an_index(two_accounts: list[Visibility]) -> None:
+    visible = two_accounts[0]
+    with account_transaction(visible.account_id):
+        ids = list(Passage.objects.order_by("ordinal").values_list("id", flat=True))
+        sent = Sent()
+        with connection.execute_wrapper(sent):
+            pairs = candidates.beside([ids[50]], visible, silence=timedelta(hours=1))
+        (plan,) = sent.plans()
+        assert candidates.beside([ids[50]], two_accounts[1], silence=timedelta(hours=1)) == []
+    assert sorted(pairs) == [(ids[49], ids[50]), (ids[50], ids[51])]
+    assert {name for _, name in _scans(plan)} == {"facts_passage_pkey", "passage_by_time"}
+
+
+def test_what_is_not_alone_in_its_place_is_next_to_nothing(embedder: WordEmbedder) -> None:
+    account = tenancy.create_account(key="ties", name="ties")
+    with account_transaction(account.id):
+        ana = SubjectFactory(account=account, key="ana")
+        at = now()
+        say(ana, "One", occurred_at=at)
+        say(ana, "Another at the same time", occurred_at=at)
+        say(ana, "The next", occurred_at=at + timedelta(seconds=1))
+        say(ana, "Too late", occurred_at=at + timedelta(hours=3))
+        Passage.objects.update(ordinal=0)
+        one, another, after, late = Passage.objects.order_by("occurred_at", "id").values_list("id", flat=True)
+        visible = Visibility(
+            account_id=account.id,
+            scope_ids=(),
+            subject_id=ana.id,
+            reader=Reader(posture=Posture.PEER, subject_id=ana.id),
+            at=at,
+            now=at,
+        )
+        assert candidates.beside([after, late], visible, silence=timedelta(hours=1)) == []
+        assert candidates.beside([one], visible, silence=timedelta(hours=1)) == [(one, after)]
+        assert candidates.beside([another], visible, silence=timedelta(hours=1)) == [(another, after)]
+        assert candidates.beside([late], visible, silence=timedelta(hours=3)) == [(after, late)]
 
 
 def test_another_accounts_rows_are_not_seen_by_asking_for_them(

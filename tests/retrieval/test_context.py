@@ -68,7 +68,7 @@ def test_the_trace_tells_everything(ana: Subject, app: Principal, ask: Ask) -> N
     trace = Trace.objects.get(pk=answer.trace_id)
     assert (trace.query, trace.purpose, trace.budget, trace.budget_unit) == ("green tea", "test", 12, "tokens")
     assert (trace.scope_path, trace.subject_key, trace.reader_id) == ("/support", "ana", ana.id)
-    assert (trace.credential_id, trace.profile, trace.ranker) == (app.pk, "context-1", "context-1")
+    assert (trace.credential_id, trace.profile, trace.ranker) == (app.pk, "context-2", "context-2")
     assert trace.embedder == "test:words@1/384/hash"
     assert (trace.considered, trace.facts_served, trace.passages_served, trace.withheld) == (2, 1, 0, 0)
     assert (trace.status, trace.empty_reason, trace.tokens) == ("ok", "", 9)
@@ -365,12 +365,35 @@ def test_passages_are_served_word_for_word_after_facts(ana: Subject, ask: Ask) -
     assert answer.packet.facts[0].source_event_ids == (Passage.objects.get(text="Ana likes tea.").event_id,)
 
 
-def test_at_most_eight_passages_are_served(ana: Subject, ask: Ask) -> None:
+def test_no_more_passages_are_served_than_the_profile_says(ana: Subject, ask: Ask) -> None:
     for number in range(10):
         say(ana, f"I had tea number {number}")
-    answer = ask("tea", budget=5000)
+    answer = ask("tea", budget=5000, profile=dataclasses.replace(profiles.CONTEXT, passages=8))
     assert len(answer.packet.passages) == 8
     assert sorted(reasons(answer).values()) == ["over_passage_limit"] * 2 + ["top_score"] * 8
+
+
+def test_what_a_served_fact_was_taken_from_comes_after_other_passages(ana: Subject, ask: Ask) -> None:
+    FactFactory(subject=ana, statement="Ana likes green tea.", event=say(ana, "I like green tea"))
+    say(ana, "Coffee is what I had before tea")
+    few = ask("green tea", budget=20)
+    assert statements(few) == ["Ana likes green tea."]
+    assert [passage.text for passage in few.packet.passages] == ["Coffee is what I had before tea"]
+    many = ask("green tea", budget=100)
+    assert [passage.text for passage in many.packet.passages] == [
+        "I like green tea",
+        "Coffee is what I had before tea",
+    ]
+
+
+def test_the_answer_to_a_matching_turn_is_served_as_well(ana: Subject, ask: Ask) -> None:
+    at = now() - timedelta(days=1)
+    for number in range(10):
+        say(ana, f"Coffee {number}", occurred_at=at - timedelta(days=number))
+    say(ana, "Which green tea do you like?", occurred_at=at + timedelta(seconds=1))
+    say(ana, "Sencha", occurred_at=at + timedelta(seconds=2))
+    answer = ask("green tea", budget=60, profile=dataclasses.replace(profiles.CONTEXT, top=4))
+    assert [passage.text for passage in answer.packet.passages][:2] == ["Which green tea do you like?", "Sencha"]
 
 
 def test_facts_leave_room_for_passages_and_then_fill_up(ana: Subject, ask: Ask) -> None:
@@ -602,9 +625,9 @@ def test_a_call_needs_few_queries(ana: Subject, ask: Ask, app: Principal) -> Non
     ) as captured:
         context.assemble(principal=app, request=request)
     sent = [query["sql"] for query in captured.captured_queries if "SAVEPOINT" not in query["sql"]]
-    # account, bounds, lexemes, embedding space (once a process), 2 × (nearest, matching, fetch), sources,
-    # trace
-    assert len(sent) == 11
+    # account, bounds, lexemes, embedding space (once a process), 2 × (nearest, matching, fetch), what stands beside the
+    # best passages, sources, trace
+    assert len(sent) == 12
 
 
 def test_withholding_is_seen_at_once(ana: Subject, ask: Ask) -> None:
