@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from facts import textindex
-from facts.words import MAX_CHARACTERS, UNSEGMENTED, Word, words
+from facts.words import MAX_CHARACTERS, MAX_WORD, UNSEGMENTED, Word, words
 from retrieval.entities.closed_words import (
     BEFORE_A_DATE,
     GENERIC,
@@ -109,11 +109,18 @@ def fold(name: str) -> str:
 
     Empty for what has no words, more than :data:`MAX_WORDS` of them, or only digits.
     """
+    if _is_plain(name):
+        return name.lower()
     found = [word.folded for word in words(name[:MAX_LENGTH])]
     folded = " ".join(found)
     if not 0 < len(found) <= MAX_WORDS or len(folded) > MAX_LENGTH or folded.replace(" ", "").isdecimal():
         return ""
     return folded
+
+
+def _is_plain(name: str) -> bool:
+    """Tell of most words, at little cost, that folding them is putting them in lower case."""
+    return name.isascii() and name.isalpha() and len(name) <= MAX_WORD and (name[1:].islower() or name.isupper())
 
 
 def names_in(text: str) -> list[Name]:

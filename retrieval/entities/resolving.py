@@ -55,9 +55,12 @@ def regroup(account_id: uuid.UUID, names: Iterable[str], *, known: KnownNames) -
     same = confirmed(account_id)
     asked = set(names)
     wanted = groups(asked, known=known, same=same)
-    aliases = _with_their_entities(account_id, [name for group in wanted for name in group])
-    wanted = groups([name for group in wanted for name in group] + list(aliases), known=known, same=same)
-    aliases = _with_their_entities(account_id, [name for group in wanted for name in group])
+    grouped = {name for group in wanted for name in group}
+    aliases = _with_their_entities(account_id, grouped)
+    if not grouped.issuperset(aliases):
+        # An entity is about to be taken apart: what its other names stand for has to be known as well.
+        wanted = groups(grouped.union(aliases), known=known, same=same)
+        aliases = _with_their_entities(account_id, {name for group in wanted for name in group})
     taken: set[uuid.UUID] = set()
     new_entities: list[Entity] = []
     new: list[EntityAlias] = []
@@ -95,11 +98,12 @@ def follow_subjects(account_id: uuid.UUID, *, known: KnownNames) -> None:
     regroup(account_id, [*gone, *arrived, *mentioned], known=known)
 
 
-def _with_their_entities(account_id: uuid.UUID, names: Sequence[str]) -> dict[str, EntityAlias]:
+def _with_their_entities(account_id: uuid.UUID, names: Iterable[str]) -> dict[str, EntityAlias]:
     """Return the aliases of ``names``, and all others of the entities that those are in."""
-    rows = EntityAlias.objects.filter(account_id=account_id).defer("h")
-    entities = rows.filter(folded__in=names).values("entity_id")
-    return {alias.folded: alias for alias in rows.filter(entity_id__in=entities).order_by("folded")}
+    rows = EntityAlias.objects.filter(account_id=account_id).defer("h").order_by("folded")
+    found = {alias.folded: alias for alias in rows.filter(folded__in=sorted(names))}
+    entities = {alias.entity_id for alias in found.values()}
+    return found | {alias.folded: alias for alias in rows.filter(entity_id__in=entities)}
 
 
 def _entity_of(group: Sequence[str], aliases: Mapping[str, EntityAlias], taken: set[uuid.UUID]) -> uuid.UUID | None:

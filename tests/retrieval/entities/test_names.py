@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from facts.words import words
 from retrieval.entities.names import (
     AT_START,
     CERTAIN,
@@ -109,6 +110,11 @@ def test_how_sure_a_name_is(text: str, confidences: list[float]) -> None:
 )
 def test_spellings_of_one_name_fold_alike(one: str, other: str) -> None:
     assert fold(one) == fold(other) != ""
+
+
+@given(st.from_regex(r"[A-Za-z]{1,70}", fullmatch=True))
+def test_plain_words_fold_as_they_are_indexed(name: str) -> None:
+    assert fold(name) == " ".join(word.folded for word in words(name))
 
 
 @pytest.mark.parametrize("name", ["", " ", "\x00", "42", "1 2 3", "…", "one two three four five six seven eight nine"])

@@ -24,9 +24,9 @@ from tests.retrieval.test_candidates import Sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FACTS = 4_000
-#: Each fact names one of so many projects, and one of few teams.
-PROJECTS = 800
+FACTS = {"first": 3_000, "second": 300}
+#: Each project is named by so many facts, and each fact names one of few teams too.
+EACH = 5
 TABLES = (
     "facts_facttext",
     "facts_fact",
@@ -37,14 +37,14 @@ TABLES = (
 )
 
 
-def _fill(account: Account) -> World:
+def _fill(account: Account, size: int) -> World:
     board = SubjectFactory(account=account, key="board", kind="channel")
     scope = tenancy.ensure_scope(account.id, "/support")
     template = FactFactory.build(subject=board, scope=scope, account=account, **SHARED)
     fields = {field.attname: getattr(template, field.attname) for field in Fact._meta.concrete_fields}
     facts = [
-        Fact(**{**fields, "id": new_id(), "statement": f"We ship Pr{n % PROJECTS}x with Team{n % 3}x"})
-        for n in range(FACTS)
+        Fact(**{**fields, "id": new_id(), "statement": f"We ship Pr{n // EACH}x with Team{n % 3}x"})
+        for n in range(size)
     ]
     Fact.objects.bulk_create(facts)
     index.write_fact_text(facts)
@@ -53,13 +53,13 @@ def _fill(account: Account) -> World:
 
 @pytest.fixture
 def worlds() -> list[World]:
-    """The same facts in two accounts, their names read, vacuumed."""
+    """Facts that name the same in two accounts, many in the first, their names read, vacuumed."""
     rebuilding.forget()
     made = []
-    for key in ("first", "second"):
+    for key, size in FACTS.items():
         account = tenancy.create_account(key=key, name=key)
         with account_transaction(account.id):
-            made.append(_fill(account))
+            made.append(_fill(account, size))
         while rebuilding.keep(account.id):
             pass
     parameters = connections["owner"].get_connection_params()
@@ -96,17 +96,18 @@ def test_rare_names_are_found_by_indexes_alone_and_in_their_account(worlds: list
     seen: list[set[uuid.UUID]] = []
     for world in worlds:
         with account_transaction(world.account.id):
-            assert Mention.objects.count() == 2 * FACTS
+            assert Mention.objects.count() == 2 * FACTS[world.account.key]
             question = world.asked("who ships pr17x and pr18x?")
             hits, sent = _asked(world, EntityMatch(), question, [])
-            assert len(hits) == 2 * FACTS // PROJECTS
+            assert len(hits) == 2 * EACH
             matched = _scanned(sent)
             start = Fact.objects.get(pk=hits[0].item.id)
             neighbours, sent = _asked(world, RelationExpand(), question, [seed(start)])
             assert len(neighbours) == 10
             expanded = _scanned(sent)
-        large = {"facts_fact", "retrieval_mention"}
-        assert not {table for how, table in matched | expanded if how == "Seq Scan" and table in large}
-        assert ("Index Only Scan", "retrieval_mention") in matched
+        if world is worlds[0]:
+            large = {"facts_fact", "retrieval_mention"}
+            assert not {table for how, table in matched | expanded if how == "Seq Scan" and table in large}
+            assert ("Index Only Scan", "retrieval_mention") in matched
         seen.append({hit.item.id for hit in [*hits, *neighbours]})
     assert seen[0].isdisjoint(seen[1])
