@@ -427,7 +427,7 @@ def _trace(
         purpose=request.purpose,
         budget=request.limit,
         budget_unit="results",
-        request=_asked(request),
+        request=as_asked(request),
         question_time=reading.visible.at,
         as_of=request.as_of,
         known_at=request.known_at,
@@ -451,7 +451,7 @@ def _trace(
     )
 
 
-def _asked(request: SearchRequest) -> dict[str, Any]:
+def as_asked(request: SearchRequest) -> dict[str, Any]:
     """Return what else the call asked for, so that it can be asked again."""
     filters = request.filters
     return {
