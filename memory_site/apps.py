@@ -17,7 +17,9 @@ class MemorySiteConfig(AppConfig):
     def ready(self) -> None:
         """Wire what the apps below leave open."""
         from facts import jobs
-        from memory_site import checks, queue
+        from memory_site import answerers, checks, queue
+        from retrieval.ask import answering
 
         jobs.register_dispatcher(queue.dispatch_job)
+        answering.register(answerers.find)
         checks.refuse_errors(worker=sys.argv[1:2] == ["qcluster"])

@@ -69,25 +69,37 @@ def check_schedules(app_configs: object = None, **_: Any) -> list[checks.CheckMe
 @checks.register("models")
 def check_models(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
     """Report a model provider that could not be asked, prices that cannot be read, and budgets that would not hold."""
-    provider = settings.EXTRACTION_PROVIDER
     try:
         prices.parse(settings.MODEL_PRICES)
     except ValueError as error:
         message = f"MODEL_PRICES holds '{error}', which is not model=input/output in US dollars a million tokens."
         return [checks.Error(message, id="memory_site.E009")]
-    if provider == "rules":
+    return [
+        *_check_provider("EXTRACTION_PROVIDER", nobody="rules"),
+        *_check_provider("ANSWER_PROVIDER", nobody="none", model=settings.ANSWER_MODEL),
+    ]
+
+
+def _check_provider(name: str, *, nobody: str, model: str = "") -> list[checks.CheckMessage]:
+    """Report what stands against asking the provider that the setting `name` holds; `nobody` asks none.
+
+    `model` replaces the provider's own.
+    """
+    provider = getattr(settings, name)
+    if provider == nobody:
         return []
     asked = {
         "anthropic": (settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, settings.ANTHROPIC_MODEL),
         "openai": (settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
     }.get(provider)
     if asked is None:
-        message = f"EXTRACTION_PROVIDER is '{provider}'; it must be rules, anthropic or openai."
+        message = f"{name} is '{provider}'; it must be {nobody}, anthropic or openai."
         return [checks.Error(message, id="memory_site.E007")]
-    key, address, model = asked
+    key, address, usual = asked
     if not key and not address:
-        message = f"EXTRACTION_PROVIDER={provider} needs {provider.upper()}_API_KEY."
+        message = f"{name}={provider} needs {provider.upper()}_API_KEY."
         return [checks.Error(message, id="memory_site.E008")]
+    model = model or usual
     if settings.MODEL_BUDGET_USD and prices.price_of(model, list_prices=not address) is None:
         message = f"MODEL_BUDGET_USD cannot hold: the price of {model} is not known. Set MODEL_PRICES."
         return [checks.Warning(message, id="memory_site.W001")]

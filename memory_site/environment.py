@@ -216,6 +216,28 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "ANSWER_PROVIDER",
+        text,
+        "none",
+        "Who words the answers of `POST /v1/ask`: `none` (the first statements, as they are), `anthropic` or `openai`. "
+        "A key alone changes nothing: it is no consent to send memories out.",
+        "Models",
+    ),
+    Setting(
+        "ANSWER_MODEL",
+        text,
+        "",
+        "Model that words answers. Empty: the provider's, `ANTHROPIC_MODEL` or `OPENAI_MODEL`.",
+        "Models",
+    ),
+    Setting(
+        "ANSWER_SECONDS",
+        integer,
+        30,
+        "Seconds that all tries of wording one answer may take together; a request waits for them.",
+        "Models",
+    ),
+    Setting(
         "MODEL_CALL_TIMEOUT",
         integer,
         30,

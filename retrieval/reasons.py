@@ -20,6 +20,9 @@ class Reason(StrEnum):
     MULTI_HOP_EXPANSION = "multi_hop_expansion"
     STANDING_CONTEXT = "standing_context"
     CARD_LINE = "card_line"
+    CITED = "cited"
+    OFFERED = "offered"
+    BEYOND_EVIDENCE = "beyond_evidence"
     OVER_BUDGET = "over_budget"
     OVER_PASSAGE_LIMIT = "over_passage_limit"
     BELOW_RELEVANCE_FLOOR = "below_relevance_floor"
@@ -42,6 +45,9 @@ MEANING: dict[Reason, tuple[Action, str]] = {
         "Nothing was asked; it is among the most salient and recent facts.",
     ),
     Reason.CARD_LINE: (Action.INCLUDED, "A line of a card that was served rests on it."),
+    Reason.CITED: (Action.INCLUDED, "The answer cites it."),
+    Reason.OFFERED: (Action.INCLUDED, "It was offered as evidence; the answer does not cite it."),
+    Reason.BEYOND_EVIDENCE: (Action.EXCLUDED, "It was found, and there was no room for it among the evidence."),
     Reason.OVER_BUDGET: (Action.EXCLUDED, "It did not fit into what was left of the budget."),
     Reason.OVER_PASSAGE_LIMIT: (
         Action.EXCLUDED,
