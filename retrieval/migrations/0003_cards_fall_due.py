@@ -1,4 +1,7 @@
-"""Cards fall due at an instant, also by time alone; they know which facts have changed and how many they rest on."""
+"""Cards fall due at an instant, also by time alone; they know which facts have changed and how many they rest on.
+
+They are found by their whole key: an index by subject alone offered the planner every card that has none.
+"""
 
 from django.db import migrations, models
 
@@ -11,6 +14,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RemoveIndex(model_name='card', name='card_to_build'),
+        migrations.RemoveIndex(model_name='card', name='card_by_subject'),
         migrations.RemoveField(model_name='card', name='dirty'),
         migrations.RemoveField(model_name='card', name='watermark'),
         migrations.AddField(

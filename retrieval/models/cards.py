@@ -56,7 +56,6 @@ class Card(Owned):
             one_of("kind", CardKind, "card_kind_known"),
         ]
         indexes = [
-            models.Index(fields=["account", "subject"], name="card_by_subject"),
             models.Index(fields=["account", "due_at"], condition=models.Q(due_at__isnull=False), name="card_due"),
         ]
 
