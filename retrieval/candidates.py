@@ -23,13 +23,18 @@ from retrieval.visibility import Visibility
 
 _TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
 _KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
-#: The two passages next to ``s``, either way: the second tells whether the first is alone in its place.
+#: The passage next to ``s``, one way; where two claim that place, none.
 _NEXT = (
-    "SELECT p.id, '{step}' = '>' AS later, p.occurred_at, p.ordinal FROM facts_passage p"
+    "SELECT q.id, {later} AS later FROM (SELECT p.id, row_number() OVER (ORDER BY p.occurred_at {way}, p.ordinal {way})"
+    " AS place, count(*) OVER (PARTITION BY p.occurred_at, p.ordinal) AS claims FROM ("
+    "SELECT p.id, p.occurred_at, p.ordinal FROM facts_passage p"
     " WHERE p.account_id = %(account)s AND p.scope_id = s.scope_id AND p.subject_id = s.subject_id"
-    " AND (p.occurred_at, p.ordinal) {step} (s.occurred_at, s.ordinal) AND {end}"
-    " ORDER BY p.occurred_at {way}, p.ordinal {way} LIMIT 2"
+    " AND (p.occurred_at, p.ordinal) {step} (s.occurred_at, s.ordinal) AND p.occurred_at {bound}= s.occurred_at {sign}"
+    " %(silence)s::interval ORDER BY p.occurred_at {way}, p.ordinal {way} LIMIT 2) p) q"
+    " WHERE q.place = 1 AND q.claims = 1"
 )
+_BEFORE = _NEXT.format(later="false", way="DESC", step="<", bound=">", sign="-")
+_AFTER = _NEXT.format(later="true", way="ASC", step=">", bound="<", sign="+")
 #: Seconds are read many times faster than a written date; microseconds survive.
 _EPOCH = "date_part('epoch', {})"
 #: Room for lexemes in a statement grows by this many; an empty one costs nothing that could be measured.
@@ -231,41 +236,42 @@ def fetch_passages(
     ``known_at`` leaves out what was recorded later.
     """
     found = rows(
-        "SELECT p.id, p.event_id, p.scope_id, p.subject_id, e.thread, p.withheld, p.speaker_name, p.text, p.evidential,"
-        f" e.kind, e.origin_trust, {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
-        " FROM facts_passagetext t JOIN facts_passage p ON p.id = t.passage_id"
-        f" JOIN facts_event e ON e.id = p.event_id {_vector_join(question, 'passage')}"
-        f" WHERE t.passage_id = ANY(%(ids)s::uuid[]) AND {visible.current('t')}"
-        " AND (%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s::timestamptz)",
+        f"SELECT {_passage_columns(question)} FROM facts_passagetext t {_passage_joins(question)}"
+        f" WHERE t.passage_id = ANY(%(ids)s::uuid[]) AND {_known_passages(visible)}",
         {**visible.parameters(), **question.parameters(), "ids": id_array(ids), "known_at": known_at},
     )
     return [PassageRow(*row[:-1], _instant(row[-1])) for row in found]
 
 
-def beside(ids: Sequence[uuid.UUID], visible: Visibility, *, silence: timedelta) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    """Return the pairs of passages (earlier, later) that were said one right after the other, one of them in ``ids``.
+def beside(
+    ids: Sequence[uuid.UUID],
+    question: Question,
+    visible: Visibility,
+    *,
+    silence: timedelta,
+    known_at: datetime | None,
+) -> list[tuple[uuid.UUID, bool, PassageRow]]:
+    """Return what was said right before and right after each passage of ``ids``, as :func:`fetch_passages` does.
 
-    Of one scope and subject, with at most ``silence`` between them. Where several passages have the same time and
-    place in their messages, none of them is next to anything. Who may see a neighbour is asked when it is fetched.
+    Each neighbour comes with the passage it stands beside, and whether it came later. It is of the same scope and
+    subject, with at most ``silence`` between them. Where several passages have the same time and place in their
+    messages, none of them is next to anything.
     """
     found = rows(
-        "SELECT s.id, n.id, n.later, n.occurred_at, n.ordinal FROM facts_passage s CROSS JOIN LATERAL ("
-        f"({_NEXT.format(step='<', way='DESC', end='p.occurred_at >= s.occurred_at - %(silence)s::interval')})"
-        " UNION ALL "
-        f"({_NEXT.format(step='>', way='ASC', end='p.occurred_at <= s.occurred_at + %(silence)s::interval')})) n"
-        " WHERE s.account_id = %(account)s AND s.id = ANY(%(ids)s::uuid[])",
-        {"account": visible.account_id, "ids": id_array(ids), "silence": silence},
+        f"SELECT {_passage_columns(question)}, s.id, n.later"
+        f" FROM facts_passage s CROSS JOIN LATERAL (({_BEFORE}) UNION ALL ({_AFTER})) n"
+        f" JOIN facts_passagetext t ON t.passage_id = n.id {_passage_joins(question)}"
+        " WHERE s.account_id = %(account)s AND s.id = ANY(%(ids)s::uuid[])"
+        f" AND {_known_passages(visible)}",
+        {
+            **visible.parameters(),
+            **question.parameters(),
+            "ids": id_array(ids),
+            "known_at": known_at,
+            "silence": silence,
+        },
     )
-    sides: dict[tuple[uuid.UUID, bool], list[tuple[tuple[datetime, int], uuid.UUID]]] = {}
-    for row_id, neighbour, later, *when in found:
-        sides.setdefault((row_id, later), []).append((tuple(when), neighbour))
-    pairs = []
-    for (row_id, later), listed in sides.items():
-        listed.sort(reverse=not later)
-        when, neighbour = listed[0]
-        if len(listed) == 1 or listed[1][0] != when:
-            pairs.append((row_id, neighbour) if later else (neighbour, row_id))
-    return pairs
+    return [(row[-2], row[-1], PassageRow(*row[:-3], _instant(row[-3]))) for row in found]
 
 
 class Source(NamedTuple):
@@ -317,6 +323,26 @@ def _members(among: Sequence[uuid.UUID] | None) -> dict[str, str]:
 def _scores(question: Question) -> str:
     similarity = "1 - (v.h <=> %(vector)s::halfvec)" if question.vector else "NULL::float8"
     return f"{similarity}, {question.text_score('t')}"
+
+
+def _passage_columns(question: Question) -> str:
+    """Return the columns of a :class:`PassageRow` in their order."""
+    return (
+        "p.id, p.event_id, p.scope_id, p.subject_id, e.thread, p.withheld, p.speaker_name, p.text, p.evidential,"
+        f" e.kind, e.origin_trust, {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
+    )
+
+
+def _passage_joins(question: Question) -> str:
+    return (
+        "JOIN facts_passage p ON p.id = t.passage_id JOIN facts_event e ON e.id = p.event_id"
+        f" {_vector_join(question, 'passage')}"
+    )
+
+
+def _known_passages(visible: Visibility) -> str:
+    recorded = "%(known_at)s::timestamptz IS NULL OR e.recorded_at <= %(known_at)s::timestamptz"
+    return f"{visible.current('t')} AND ({recorded})"
 
 
 def _vector_join(question: Question, unit: str) -> str:

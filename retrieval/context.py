@@ -326,11 +326,15 @@ def _recall(
         heard, near_passages = _search(IndexedUnit.PASSAGE, questions, visible, profile, common, progress)
         asked = questions[IndexedUnit.PASSAGE]
         passages = candidates.fetch_passages(heard, asked, visible, known_at=request.known_at)
-        pairs = candidates.beside(serving.seeds(passages, visible, profile), visible, silence=surroundings.SILENCE)
-        known = {row.id for row in passages}
-        neighbours = {row_id for pair in pairs for row_id in pair} - known
-        if neighbours:
-            passages += candidates.fetch_passages(sorted(neighbours), asked, visible, known_at=request.known_at)
+        beside = candidates.beside(
+            serving.seeds(passages, visible, profile),
+            asked,
+            visible,
+            silence=surroundings.SILENCE,
+            known_at=request.known_at,
+        )
+        pairs = [(seed, row.id) if later else (row.id, seed) for seed, later, row in beside]
+        passages = list({row.id: row for row in (*passages, *(row for _, _, row in beside))}.values())
         progress.lap("passages_fetch")
     draft = serving.serve(
         facts=facts,

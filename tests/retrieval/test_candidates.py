@@ -157,17 +157,30 @@ def test_searches_are_index_only_and_stay_in_their_account(
     assert seen[first.account_id].isdisjoint(seen[second.account_id])
 
 
+def _beside(
+    row_id: uuid.UUID, visible: Visibility, *, silence: timedelta = timedelta(hours=1)
+) -> list[tuple[bool, uuid.UUID]]:
+    question = Question(weights={"tea": 1})
+    found = candidates.beside([row_id], question, visible, silence=silence, known_at=None)
+    assert {seed for seed, _, _ in found} <= {row_id}
+    return sorted((later, row.id) for _, later, row in found)
+
+
 def test_neighbours_are_found_by_an_index(two_accounts: list[Visibility]) -> None:
     visible = two_accounts[0]
     with account_transaction(visible.account_id):
         ids = list(Passage.objects.order_by("ordinal").values_list("id", flat=True))
         sent = Sent()
         with connection.execute_wrapper(sent):
-            pairs = candidates.beside([ids[50]], visible, silence=timedelta(hours=1))
+            assert _beside(ids[50], visible) == [(False, ids[49]), (True, ids[51])]
         (plan,) = sent.plans()
-        assert candidates.beside([ids[50]], two_accounts[1], silence=timedelta(hours=1)) == []
-    assert sorted(pairs) == [(ids[49], ids[50]), (ids[50], ids[51])]
-    assert {name for _, name in _scans(plan)} == {"facts_passage_pkey", "passage_by_time"}
+        assert _beside(ids[50], two_accounts[1]) == []
+    assert {
+        ("Index Scan", "facts_passage_pkey"),
+        ("Index Scan", "passage_by_time"),
+        ("Index Scan", "facts_passagetext_pkey"),
+        ("Index Scan", "facts_event_pkey"),
+    } == _scans(plan)
 
 
 def test_what_is_not_alone_in_its_place_is_next_to_nothing(embedder: WordEmbedder) -> None:
@@ -175,7 +188,7 @@ def test_what_is_not_alone_in_its_place_is_next_to_nothing(embedder: WordEmbedde
     with account_transaction(account.id):
         ana = SubjectFactory(account=account, key="ana")
         at = now()
-        say(ana, "One", occurred_at=at)
+        scope = say(ana, "One", occurred_at=at).scope
         say(ana, "Another at the same time", occurred_at=at)
         say(ana, "The next", occurred_at=at + timedelta(seconds=1))
         say(ana, "Too late", occurred_at=at + timedelta(hours=3))
@@ -183,16 +196,17 @@ def test_what_is_not_alone_in_its_place_is_next_to_nothing(embedder: WordEmbedde
         one, another, after, late = Passage.objects.order_by("occurred_at", "id").values_list("id", flat=True)
         visible = Visibility(
             account_id=account.id,
-            scope_ids=(),
+            scope_ids=(scope.id,),
             subject_id=ana.id,
             reader=Reader(posture=Posture.PEER, subject_id=ana.id),
-            at=at,
+            at=at + timedelta(days=1),
             now=at,
         )
-        assert candidates.beside([after, late], visible, silence=timedelta(hours=1)) == []
-        assert candidates.beside([one], visible, silence=timedelta(hours=1)) == [(one, after)]
-        assert candidates.beside([another], visible, silence=timedelta(hours=1)) == [(another, after)]
-        assert candidates.beside([late], visible, silence=timedelta(hours=3)) == [(after, late)]
+        assert _beside(after, visible) == []
+        assert _beside(one, visible) == [(True, after)]
+        assert _beside(another, visible) == [(True, after)]
+        assert _beside(late, visible) == []
+        assert _beside(late, visible, silence=timedelta(hours=3)) == [(False, after)]
 
 
 def test_another_accounts_rows_are_not_seen_by_asking_for_them(
