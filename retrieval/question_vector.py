@@ -7,6 +7,7 @@ import uuid
 
 from facts.embedding import Embedded
 from retrieval.embedders import registry
+from retrieval.embedders.base import identity_key
 from retrieval.strategies.base import StrategyUnavailable
 
 
@@ -19,6 +20,11 @@ class QuestionVector:
         self._text = text
         self._lock = threading.Lock()
         self.made: Embedded | None = None
+
+    @property
+    def embedder(self) -> str:
+        """What made the vector; empty before it is made."""
+        return identity_key(self.made.identity) if self.made else ""
 
     def make(self, *, seconds: float) -> Embedded:
         """Return the vector within ``seconds``.

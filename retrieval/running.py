@@ -83,8 +83,15 @@ def interleaved(runs: Iterable[Run]) -> list[Hit]:
 
 
 def bounds(deadline: Deadline) -> dict[str, str]:
-    """Return the settings of a transaction whose statements may take what is left, one millisecond at least."""
-    return {"statement_timeout": str(max(1, math.ceil(deadline.remaining_ms))), "synchronous_commit": "off"}
+    """Return the settings of a transaction whose statements may take what is left, one millisecond at least.
+
+    Without sequential scans the plan that suits a large scope is also kept for a small one, where it costs nothing.
+    """
+    return {
+        "statement_timeout": str(max(1, math.ceil(deadline.remaining_ms))),
+        "synchronous_commit": "off",
+        "enable_seqscan": "off",
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +175,7 @@ class _Attempt:
             reason_class=reason,
             elapsed_ms=0.0 if since is None else round((time.monotonic() - since) * 1000, 2),
             budget_remaining_ms=round(self.deadline.remaining_ms, 2),
-            version=self.strategy.version,
+            version=self.vector.embedder if self.strategy.needs_vector else self.strategy.version,
         )
         return Run(strategy=self.strategy.name, reads_text=self.strategy.reads_text, outcome=outcome, hits=hits)
 

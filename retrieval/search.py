@@ -39,7 +39,6 @@ from retrieval import (
 )
 from retrieval.candidates import Question
 from retrieval.context import MAX_QUERY, Progress
-from retrieval.embedders.base import identity_key
 from retrieval.fusion import Fused
 from retrieval.models import Trace, TraceKind
 from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
@@ -139,6 +138,7 @@ class _Search:
     order: Sequence[Fused[Item]]
     reranked: Outcome | None
     vector: Embedded | None
+    embedder: str
     reserved_ms: int
     left_ms: int
 
@@ -168,7 +168,7 @@ def search(
 
 
 #: The last transaction reads rows by their keys. Losing the last traces in a crash is worth not waiting for the disk.
-_FINISHING = {"statement_timeout": "5000", "synchronous_commit": "off"}
+_FINISHING = {"statement_timeout": "5000", "synchronous_commit": "off", "enable_seqscan": "off"}
 
 
 def _resolve(
@@ -252,6 +252,7 @@ def _run(reading: _Reading, request: SearchRequest, progress: Progress) -> _Sear
         order=[by_item[item] for item in reranked.items],
         reranked=reranked.outcome,
         vector=vector.made,
+        embedder=vector.embedder,
         reserved_ms=reserved,
         left_ms=left,
     )
@@ -304,7 +305,7 @@ def _answer(
         trace_id=None if kind is None else new_id(),
         degraded_components=degraded,
         place=reading.place,
-        embedder=identity_key(searched.vector.identity) if searched.vector else "",
+        embedder=searched.embedder,
         decisions=served.decisions,
         timings=progress.timings,
     )

@@ -115,8 +115,9 @@ class Stage(StrEnum):
 class Strategy(Protocol):
     """One way of finding. ``name`` is what profiles, outcomes and traces call it.
 
-    ``version`` names the analysis behind it, for reports; it holds no content. ``needs_vector``: the question's
-    vector is made first, outside of any transaction. ``reads_text``: what it finds depends on the question's words.
+    ``version`` names the analysis behind it, for reports; it holds no content, and costs nothing to tell.
+    ``needs_vector``: the question's vector is made first, outside of any transaction, and reports name its embedder
+    in place of the version. ``reads_text``: what it finds depends on the question's words.
     """
 
     name: str

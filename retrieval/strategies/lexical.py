@@ -87,8 +87,8 @@ def _values(question: StrategyQuestion, match: TextMatch) -> Mapping[str, Any]:
     return {**rows.parameters(question), **match.parameters()}
 
 
-#: 1 for two different words of the question side by side, 1/8 for two that are eight words apart, null for none. Only
-#: words in their own place count: other forms of words stand behind the text, at places that say nothing.
+#: 1 for two different words of the question side by side, 1/8 for two that are eight words apart, null for none.
+#: Lexemes of the plain form do not count: their places say nothing.
 _NEARNESS = """
     SELECT max((%(near)s::int + 1 - w.gap)::float8 / %(near)s::int)
     FROM (

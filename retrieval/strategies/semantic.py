@@ -13,8 +13,6 @@ from facts import embedding, vector_tables
 from facts.embedding import Space
 from facts.models import IndexedUnit
 from retrieval.candidates import vector_literal
-from retrieval.embedders import registry
-from retrieval.embedders.base import identity_key
 from retrieval.strategies import rows
 from retrieval.strategies.base import Hit, Stage, StrategyQuestion, StrategyUnavailable, in_order
 
@@ -36,12 +34,7 @@ class Semantic:
     stage = Stage.SEED
     needs_vector = True
     reads_text = True
-
-    @property
-    def version(self) -> str:
-        """The embedder's identity."""
-        embedder = registry.configured()
-        return identity_key(embedder.identity) if embedder else ""
+    version = ""
 
     def applies(self, question: StrategyQuestion) -> bool:
         """There is something to compare with."""

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facts import index
 from facts.audience import Posture, Reader, may_see
 from facts.clock import now
-from facts.models import Account, Event, Fact, IndexedUnit, Passage, Subject
+from facts.models import Account, Event, IndexedUnit, Passage, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind
 from retrieval.strategies.base import Strategy
@@ -82,7 +81,8 @@ def test_nothing_is_found_in_other_scopes_and_accounts(
     FactFactory(subject=ana, statement="Tea in sales.", scope=ensure_scope(account.id, "/sales"))
     foreign = AccountFactory()
     with entered(foreign):
-        FactFactory(subject=SubjectFactory(account=foreign, key="ana"), statement="Tea elsewhere.", sensitivity="public")
+        namesake = SubjectFactory(account=foreign, key="ana")
+        FactFactory(subject=namesake, statement="Tea elsewhere.", sensitivity=Sensitivity.PUBLIC)
         index_vectors(foreign)
     assert seek(strategy, **question) == []
     assert seek(strategy, **question, scope_ids=()) == []
@@ -113,9 +113,7 @@ def test_what_is_over_or_not_yet_or_expired_is_not_found(
 
 @pytest.mark.parametrize(("strategy", "question"), EVERY)
 def test_the_past_is_that_of_the_instant(ana: Subject, seek: Seek, strategy: Strategy, question: dict) -> None:
-    FactFactory(
-        subject=ana, statement="Then: tea.", valid_from=JANUARY, valid_to=MAY, status=Status.SUPERSEDED
-    )
+    FactFactory(subject=ana, statement="Then: tea.", valid_from=JANUARY, valid_to=MAY, status=Status.SUPERSEDED)
     FactFactory(subject=ana, statement="Now: tea.", valid_from=MAY)
     found = seek(strategy, **{**question, "as_of": MARCH}, units=(IndexedUnit.FACT,))
     assert texts(found) == ["Then: tea."]
