@@ -17,9 +17,10 @@ from facts.vocabulary import EvidenceLevel, Sensitivity, Status, SubjectKind
 from governance.access import Principal, all_readable_scopes, curator_paths, has_role, resolve_reader
 from governance.models import Role
 from retrieval import candidates
-from retrieval.models import Trace
+from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, Packet, PacketStatus, ServedFact, ServedPassage
 from retrieval.reasons import Action
+from retrieval.rereading import may_read_as
 from retrieval.serving import INDIRECT_FACTOR
 from retrieval.traces import unpack
 
@@ -135,10 +136,10 @@ class Rendered:
 def packet_of(principal: Principal, trace: Trace) -> Rendered:
     """Return the packet of a trace that the caller may inspect, from the revisions that it served.
 
-    Its maker is shown it as its reader, a curator as themselves, both under today's rules: what was forgotten,
-    withdrawn, made stricter, disputed or deleted since is left out. A trace holds no content of its own.
+    It is shown to the caller as :func:`rereader` says, under today's rules: what was forgotten, withdrawn, made
+    stricter, disputed or deleted since is left out. A trace holds no content of its own.
     """
-    reader = _rereader(principal, trace)
+    reader = rereader(principal, trace)
     scopes = all_readable_scopes(principal)
     included = [decision for decision in unpack(trace.decisions) if decision["action"] == Action.INCLUDED]
     revisions = {uuid.UUID(decision["id"]): decision for decision in included if decision["unit"] == IndexedUnit.FACT}
@@ -157,12 +158,25 @@ def packet_of(principal: Principal, trace: Trace) -> Rendered:
     return Rendered(packet=packet, gone=len(included) - len(served_facts) - len(served_passages))
 
 
-def _rereader(principal: Principal, trace: Trace) -> Reader:
-    """Return as whom the caller reads a trace again; restricted facts as far as they are granted today."""
+def rereader(principal: Principal, trace: Trace) -> Reader:
+    """Return as whom the caller is shown a trace: who made the call as its reader, anybody else as themselves.
+
+    Restricted facts are shown as far as they are granted today. Who replays a trace has not made its call.
+    """
     today = resolve_reader(principal)
-    if trace.credential_id != principal.pk or trace.reader_id == today.subject_id:
+    if trace.reader_id == today.subject_id or not (_made_by(principal, trace) and may_read_as(principal, trace)):
         return today
     return Reader(posture=Posture(trace.reader_posture), subject_id=trace.reader_id)
+
+
+def _made_by(principal: Principal, trace: Trace) -> bool:
+    """Tell whether the call was the caller's own; of a replay, the call that it replays."""
+    if trace.credential_id != principal.pk:
+        return False
+    if trace.kind != TraceKind.REPLAY:
+        return True
+    original = trace.request.get("replay_of")
+    return Trace.objects.filter(account_id=trace.account_id, pk=original, credential_id=principal.pk).exists()
 
 
 def _served_facts(trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact]) -> list[ServedFact]:
@@ -234,5 +248,5 @@ def _served_passages(
             evidential=row.evidential,
             score=decisions[row.id]["fusion_score"],
         )
-        for row in sorted(rows, key=lambda row: decisions[row.id]["rank"])
+        for row in sorted(rows, key=lambda row: (decisions[row.id]["rank"] or len(trace.decisions), row.occurred_at))
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -134,7 +135,7 @@ def inspection(trace: Trace, rendered: Rendered) -> dict[str, Any]:
         **trace_summary(trace),
         "packet": packet(rendered.packet),
         "no_longer_shown": rendered.gone,
-        "decisions": [_decision(decision) for decision in unpack(trace.decisions)],
+        "decisions": [decision(row) for row in unpack(trace.decisions)],
         "budget": {"limit": trace.budget, "unit": trace.budget_unit},
         "question_time": trace.question_time,
         "as_of": trace.as_of,
@@ -150,19 +151,20 @@ def inspection(trace: Trace, rendered: Rendered) -> dict[str, Any]:
     }
 
 
-def _decision(decision: dict[str, Any]) -> dict[str, Any]:
-    about_fact = decision["unit"] == "fact"
+def decision(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what happened to one thing considered."""
+    about_fact = row["unit"] == "fact"
     return {
-        "fact_id": decision["id"] if about_fact else None,
-        "episode_id": None if about_fact else decision["id"],
-        "action": decision["action"],
-        "reason_code": decision["reason"],
-        "meaning": decision["meaning"],
-        "revision": decision["revision"],
-        "rank": decision["rank"],
-        "scores": decision["scores"] or {axis: decision[axis] for axis in ("similarity", "text_score", "recency")},
-        "fusion_score": decision["fusion_score"],
-        "token_cost": decision["tokens"],
+        "fact_id": row["id"] if about_fact else None,
+        "episode_id": None if about_fact else row["id"],
+        "action": row["action"],
+        "reason_code": row["reason"],
+        "meaning": row["meaning"],
+        "revision": row["revision"],
+        "rank": row["rank"],
+        "scores": row["scores"] or {axis: row[axis] for axis in ("similarity", "text_score", "recency")},
+        "fusion_score": row["fusion_score"],
+        "token_cost": row["tokens"],
     }
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from retrieval.api import lineage_views, profile_views, search_views, views
+from retrieval.api import ask_views, lineage_views, profile_views, search_views, trace_views, views
 
 urlpatterns: list[URLPattern] = [
     path("context", views.ContextView.as_view()),
     path("search", search_views.SearchView.as_view()),
     path("inspect/<uuid:trace_id>", views.InspectView.as_view()),
     path("traces", views.TracesView.as_view()),
+    path("traces/<uuid:trace_id>/replay", trace_views.ReplayView.as_view()),
+    path("traces/<uuid:trace_id>/why/<uuid:fact_id>", trace_views.WhyView.as_view()),
     path("facts", views.FactsView.as_view()),
     path("timeline", views.TimelineView.as_view()),
+    path("ask", ask_views.AskView.as_view()),
     path("lineage", lineage_views.LineageView.as_view()),
     path("stable-profile", profile_views.StableProfileView.as_view()),
     path("stats/overview", views.OverviewView.as_view()),
