@@ -21,6 +21,19 @@ from memory_site import checks
         ({"EXTRACTION_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "k"}, None),
         ({"EXTRACTION_PROVIDER": "openai", "OPENAI_API_KEY": "k"}, None),
         ({"EXTRACTION_PROVIDER": "openai", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, None),
+        ({"ANSWER_PROVIDER": "none", "ANTHROPIC_API_KEY": "k"}, None),
+        ({"ANSWER_PROVIDER": "rules"}, "memory_site.E007"),
+        ({"ANSWER_PROVIDER": "openai", "ANTHROPIC_API_KEY": "k"}, "memory_site.E008"),
+        ({"ANSWER_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "k"}, None),
+        (
+            {
+                "ANSWER_PROVIDER": "anthropic",
+                "ANTHROPIC_API_KEY": "k",
+                "ANSWER_MODEL": "claude-nobody-knows",
+                "MODEL_BUDGET_USD": 1.0,
+            },
+            "memory_site.W001",
+        ),
         ({"MODEL_PRICES": ("gpt=cheap",)}, "memory_site.E009"),
         (
             {
@@ -46,6 +59,8 @@ from memory_site import checks
 def test_settings_of_models(settings: Any, values: dict[str, Any], found: str | None) -> None:
     for name, value in {
         "EXTRACTION_PROVIDER": "rules",
+        "ANSWER_PROVIDER": "none",
+        "ANSWER_MODEL": "",
         "ANTHROPIC_API_KEY": "",
         "ANTHROPIC_BASE_URL": "",
         "OPENAI_API_KEY": "",
