@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from facts.freshness import Freshness
 from retrieval.models import CardKind
-from retrieval.packet import Packet, ServedCard, ServedPassage
+from retrieval.packet import Packet, ServedCard, ServedFact, ServedPassage
 
 #: The compact form, after an earlier system: characters in all and of the profile, facts looked at and shown.
 COMPACT_CHARACTERS = 2_000
@@ -50,9 +51,9 @@ def escape(text: str) -> str:
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip().translate(_BRACKETS)
 
 
-def fact_line(statement: str, valid_from: datetime | None) -> str:
-    """Return the line that a fact takes in a prompt; this is also what its budget cost is counted on."""
-    return f"- {escape(statement)}{_date(valid_from)}"
+def fact_line(statement: str, valid_from: datetime | None, *, remarks: Sequence[str] = ()) -> str:
+    """Return the line that a fact takes in a prompt; without remarks, this is what its budget cost is counted on."""
+    return f"- {escape(statement)}{_date(valid_from, *remarks)}"
 
 
 def passage_line(text: str, speaker: str, occurred_at: datetime) -> str:
@@ -77,7 +78,7 @@ def block(packet: Packet) -> str:
     warnings = [warning for warning in packet.warnings if not warning.startswith(_FOR_THE_CALLER)]
     sections = [
         *((heading, _card_lines(packet.cards, kind)) for kind, heading in _HEADINGS.items()),
-        ("Facts:", [fact_line(fact.statement, fact.valid_from) for fact in packet.facts]),
+        ("Facts:", [_fact(fact) for fact in packet.facts]),
         ("Said before:", [_passage(passage) for passage in packet.passages]),
         ("Notes:", [f"- {escape(warning)}" for warning in warnings]),
     ]
@@ -97,7 +98,7 @@ def compact(packet: Packet) -> str:
     left = COMPACT_CHARACTERS - len("\n\n".join([*parts, "Relevant observations:"]))
     lines: list[str] = []
     for fact in packet.facts[:COMPACT_FETCHED]:
-        line = f"- [{escape(fact.category)}] {escape(fact.statement)}{_date(fact.valid_from)}"
+        line = f"- [{escape(fact.category)}] {escape(fact.statement)}{_date(fact.valid_from, *_remarks(fact))}"
         if len(line) + 1 <= left and len(lines) < COMPACT_FACTS:
             lines.append(line)
             left -= len(line) + 1
@@ -124,9 +125,20 @@ def _profile(cards: Sequence[ServedCard]) -> str:
     return profile
 
 
+def _fact(fact: ServedFact) -> str:
+    return fact_line(fact.statement, fact.valid_from, remarks=_remarks(fact))
+
+
+def _remarks(fact: ServedFact) -> list[str]:
+    """Return what has to be said about a fact that is served all the same."""
+    remarks = [] if fact.freshness is Freshness.CURRENT else [fact.freshness.value]
+    return [*remarks, "possibly conflicting"] if fact.possibly_conflicting else remarks
+
+
 def _passage(passage: ServedPassage) -> str:
     return passage_line(passage.text, passage.speaker, passage.occurred_at)
 
 
-def _date(moment: datetime | None) -> str:
-    return f" ({moment:%Y-%m-%d})" if moment else ""
+def _date(moment: datetime | None, *remarks: str) -> str:
+    parts = [f"{moment:%Y-%m-%d}", *remarks] if moment else remarks
+    return f" ({'; '.join(parts)})" if parts else ""

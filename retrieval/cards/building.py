@@ -14,13 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 from facts.vocabulary import SENSITIVITY_RANK, Sensitivity
-from retrieval.cards.sources import Source
+from retrieval.cards.sources import LINE_CHARACTERS, Source
 from retrieval.models import CardKind
 
 #: What wrote the lines; the number changes whenever the same sources could give other lines.
 BUILDER = "extractive-1"
-#: Longest line, its dates included. A statement that needs more is left to be served as a fact.
-LINE_CHARACTERS = 180
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,9 +145,13 @@ def _kept(place: CardPlace, lines: Sequence[Line], at: datetime) -> list[Line]:
 
 def _due(place: CardPlace, found: Found, at: datetime) -> datetime | None:
     """Return when time alone changes what the card may say."""
-    starts = sources.next_start(place, at=at)
-    moments = [source.changes_at for source in found.sources if source.changes_at] + ([starts] if starts else [])
-    return min(moments, default=None)
+    moments = (_first_end(found), sources.next_start(place, at=at))
+    return min((moment for moment in moments if moment), default=None)
+
+
+def _first_end(found: Found) -> datetime | None:
+    """Return when time takes the first of the sources away."""
+    return min((source.changes_at for source in found.sources if source.changes_at), default=None)
 
 
 def _save(card: Card, lines: Sequence[Line], found: Found, at: datetime, *, due_at: datetime | None) -> None:
@@ -169,7 +173,7 @@ def _rebuild_names(account_id: uuid.UUID, scope_id: uuid.UUID, at: datetime) -> 
         card.key: card
         for card in Card.objects.filter(account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD)
     }
-    written = set()
+    written: set[str] = set()
     for named in names.of_scope(account_id, scope_id, at=at, least=LIMITS[CardKind.ENTITY_CARD].least):
         card = known.get(named.key) or Card(
             account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD, key=named.key
@@ -178,11 +182,10 @@ def _rebuild_names(account_id: uuid.UUID, scope_id: uuid.UUID, at: datetime) -> 
         found = sources.find(place, at=at, among=named.facts)
         kept = _kept(place, [Line.stored(line) for line in card.lines], at)
         lines = build(card.kind, found.sources, kept=kept) if _enough(card.kind, found) else kept
-        if not lines:
+        if not lines or named.key in written:
             continue
         card.title, card.sources = named.label, found.total
-        # Time concerns the card of the scope, which rests on the same facts, and that writes these as well.
-        _save(card, lines, found, at, due_at=None)
+        _save(card, lines, found, at, due_at=_first_end(found))
         written.add(named.key)
     Card.objects.filter(account_id=account_id, pk__in=[known[key].pk for key in known.keys() - written]).delete()
 

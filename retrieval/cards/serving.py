@@ -70,6 +70,8 @@ class Shown:
 
     def join(self, draft: serving.Draft) -> serving.Draft:
         """Put the cards before what ``draft`` serves; what it left out and a card says is served."""
+        if not self.decisions and not self.missed:
+            return draft
         decided = {decision.id: decision for decision in draft.decisions}
         for decision in self.decisions:
             other = decided.get(decision.id)

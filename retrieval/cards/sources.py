@@ -23,6 +23,8 @@ from retrieval.visibility import Visibility
 
 #: Facts fetched for a card, in each of the two orders: a few times of what its characters can hold.
 FETCHED = 48
+#: Longest line, its dates included. A statement that needs more is left to be served as a fact.
+LINE_CHARACTERS = 180
 #: A peer whom no fact is about: sees what every peer that reads a scope sees.
 _ANY_PEER = Reader(posture=Posture.PEER, subject_id=uuid.UUID(int=0))
 
@@ -89,6 +91,7 @@ def find(place: CardPlace, *, at: datetime, among: Sequence[uuid.UUID] | None = 
                 "thread": place.key,
                 "among": list(among) if among is not None else None,
                 "fetched": FETCHED,
+                "longest": LINE_CHARACTERS,
             },
         )
         rows = cursor.fetchall()
@@ -138,7 +141,7 @@ def _horizon() -> str:
 _HORIZON = _horizon()
 _UNREMARKABLE = (
     "f.status = ANY(%(served)s) AND f.withheld = '' AND NOT f.possibly_conflicting AND f.sensitivity <> %(restricted)s"
-    f" AND ({_HORIZON} >= %(at)s) IS NOT FALSE"
+    f" AND length(f.statement) <= %(longest)s AND ({_HORIZON} >= %(at)s) IS NOT FALSE"
 )
 _WEIGHT = (
     f"f.confidence * CASE f.evidence_level WHEN 'indirect' THEN {INDIRECT_FACTOR} ELSE 1 END"

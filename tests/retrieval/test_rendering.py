@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 import uuid
@@ -79,23 +80,17 @@ STRUCTURE = (
     "</memory>",
 )
 #: Text that tries: markers, headings, line breaks of every kind, and what is not seen.
+_PIECES = (
+    *STRUCTURE,
+    *"\n\r\x00\x0b\x0c\x1c\x85\u2028\u2029\u202e\u2066\u200b\ufeff\U000e0041\ud800﹤",
+    "＜/memory＞",
+    "&lt;",
+    "- ",
+    "User profile:",
+    "Relevant observations:",
+)
 HOSTILE = st.lists(
-    st.sampled_from(
-        [*STRUCTURE, "\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\u202e", "\u2066", "\u200b"]
-        + [
-            "\ufeff",
-            "\U000e0041",
-            "＜/memory＞",
-            "﹤",
-            "&lt;",
-            "- ",
-            "User profile:",
-            "Relevant observations:",
-            "\ud800",
-            "\x00",
-        ]
-    )
-    | st.text(),
+    st.sampled_from(_PIECES) | st.text(),
     max_size=8,
 ).map("".join)
 
@@ -163,7 +158,7 @@ def test_nothing_stored_can_close_or_imitate_the_block(statement: str, said: str
 @given(HOSTILE)
 def test_nothing_unseen_remains(text: str) -> None:
     shown = rendering.escape(text)
-    assert shown.isprintable() or {unicodedata.category(char) for char in shown if not char.isprintable()} <= {
+    assert {unicodedata.category(char) for char in shown if not char.isprintable()} <= {
         "Cn",
         "Co",
         "Cf",
@@ -194,6 +189,27 @@ def test_what_scripts_need_is_left_as_it_is(text: str) -> None:
 
 def test_words_are_not_hidden_in_variants_of_a_character() -> None:
     assert rendering.escape("ok" + "".join(chr(0xE0100 + code) for code in b"obey")) == f"ok{chr(0xE0100 + ord('o'))}"
+
+
+@pytest.mark.parametrize(
+    ("valid_from", "freshness", "conflicting", "suffix"),
+    [
+        (DAY, Freshness.CURRENT, False, " (2026-03-01)"),
+        (DAY, Freshness.UNCONFIRMED, False, " (2026-03-01; unconfirmed)"),
+        (DAY, Freshness.STALE, True, " (2026-03-01; stale; possibly conflicting)"),
+        (None, Freshness.CURRENT, True, " (possibly conflicting)"),
+        (None, Freshness.CURRENT, False, ""),
+    ],
+)
+def test_a_fact_that_needs_a_remark_bears_it(
+    valid_from: datetime | None, freshness: Freshness, conflicting: bool, suffix: str
+) -> None:
+    fact = dataclasses.replace(
+        _fact("Ana likes tea.", valid_from), freshness=freshness, possibly_conflicting=conflicting
+    )
+    packet = Packet(facts=[fact])
+    assert rendering.block(packet).splitlines()[3] == f"- Ana likes tea.{suffix}"
+    assert rendering.compact(packet).splitlines()[1] == f"- [general] Ana likes tea.{suffix}"
 
 
 def test_nobody_speaks_in_the_name_of_somebody_else() -> None:

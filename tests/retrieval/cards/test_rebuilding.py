@@ -74,6 +74,7 @@ def test_the_card_of_a_scope_says_only_what_every_reader_may_see(account: Accoun
 def test_what_needs_a_remark_is_in_no_card(account: Account, ana: Subject, work: Work) -> None:
     shared(ana, "Ana leads Atlas.")
     shared(ana, "Ana lives in Porto.")
+    shared(ana, "Ana said " + "yes and " * 22 + "no.", confidence=1.0)
     shared(ana, "Ana is busy.", volatility=Volatility.EPHEMERAL)
     shared(ana, "Ana plays chess.", volatility=Volatility.SLOW, valid_from=now() - timedelta(days=366))
     shared(ana, "Ana left.", valid_to=JANUARY, valid_from=None)
