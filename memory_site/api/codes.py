@@ -61,14 +61,13 @@ TABLE: tuple[Code, ...] = (
     # Reading
     Code("budget_exceeded", 422, "A budget is a positive whole number."),
     Code("query_too_long", 422, "The question is too long."),
-    Code("empty_query", 422, "There is no question to answer."),
     Code("unknown_effort", 422, "There is no such effort."),
     Code("effort_required", 422, "What is asked for comes with an effort only."),
     Code("unknown_profile", 422, "There is no such retrieval profile."),
     Code("invalid_profile", 422, "A setting of a retrieval profile is unknown or out of its bounds."),
     Code("not_replayable", 422, "A replay or a preview is not replayed."),
     Code("note_missing", 422, "A change of a retrieval profile needs a reason."),
-    Code("empty_query", 422, "A stored query asks something."),
+    Code("empty_query", 422, "There is no question."),
     Code("unknown_scope", 422, "There is no such scope."),
     Code("too_many_queries", 409, "The account keeps as many stored queries as it may."),
     # What was asked for is not there

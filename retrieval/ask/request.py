@@ -31,7 +31,7 @@ class AskRequest:
         if not self.search.query.strip():
             raise DomainError("Ask a question.", code="empty_query", field="query")
         if not 1 <= self.search.limit <= MAX_LIMIT:
-            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_limit", field="limit")
+            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_payload", field="limit")
         if self.effort and self.effort not in EFFORTS:
             raise DomainError(f"An effort is {', '.join(EFFORTS)}.", code="unknown_effort", field="effort")
         if self.include_source_recall and not self.effort:

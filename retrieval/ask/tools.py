@@ -45,11 +45,10 @@ LINEAGE_BOUNDS = Bounds(max_depth=2, max_fan_out=8, max_nodes=24)
 
 #: What a question is about when it asks for a category of the stable profile.
 _PROFILE_CUES = {
-    "name": r"name|call(?:ed)?|nickname|who (?:am i|is)|nom|prénom|appel\w+|surnom",
+    "name": r"names?|called|nickname|who am i|noms?|prénom|appell?e\w*|surnom",
     "pronouns": r"pronouns?|pronoms?",
     "occupation": r"job|work\w*|occupation|profession|employ\w*|career|role|living|métier|travail\w*|poste|emploi\w*",
-    "location": r"where|live[sd]?|living|lives|city|town|country|home|based|located|address|move[ds]?|où|habite\w*"
-    r"|ville|pays|vit|domicile|déménag\w*",
+    "location": r"live[sd]?|living|city|town|country|home|based|moved?|habit\w+|ville|pays|vit|domicile|déménag\w*",
     "language": r"languages?|speaks?|spoken|tongue|langues?|parle\w*",
     "timezone": r"time ?zone|what time|local time|fuseau|heure",
 }

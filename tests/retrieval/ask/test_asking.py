@@ -243,7 +243,7 @@ def test_the_limit_bounds_the_evidence(ana: Subject, question: Question) -> None
     ("changes", "code", "field"),
     [
         ({"query": " \n"}, "empty_query", "query"),
-        ({"limit": 51}, "invalid_limit", "limit"),
+        ({"limit": 51}, "invalid_payload", "limit"),
         ({"effort": "extreme"}, "unknown_effort", "effort"),
         ({"include_source_recall": True}, "effort_required", "include_source_recall"),
         ({"profile": "nothing"}, "unknown_profile", "profile"),
