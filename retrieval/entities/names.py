@@ -107,11 +107,13 @@ class _Token:
 def fold(name: str) -> str:
     """Return the form under which a name is stored and compared: its words as they are indexed, with spaces.
 
-    Empty for what has no words, more than :data:`MAX_WORDS` of them, or only digits.
+    Empty for what has no words, more than :data:`MAX_WORDS` of them, or only digits, and for what is too long.
     """
     if _is_plain(name):
         return name.lower()
-    found = [word.folded for word in words(name[:MAX_LENGTH])]
+    if len(name) > MAX_LENGTH:
+        return ""
+    found = [word.folded for word in words(name)]
     folded = " ".join(found)
     if not 0 < len(found) <= MAX_WORDS or len(folded) > MAX_LENGTH or folded.replace(" ", "").isdecimal():
         return ""

@@ -6,7 +6,7 @@ A decision changes what is found by which name, in the whole account, and never 
 from __future__ import annotations
 
 import uuid
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -43,26 +43,37 @@ def list_pairs(principal: Principal, *, state: str = PairState.PROPOSED, limit: 
     """
     with account_transaction(principal.account_id):
         access.require_authority(principal, Delegation.RESOLVE, path=ROOT)
-        instant = now()
-        visible = Visibility(
-            account_id=principal.account_id,
-            scope_ids=tuple(scope.id for scope in access.all_readable_scopes(principal)),
-            subject_id=None,
-            reader=access.resolve_reader(principal),
-            at=instant,
-            now=instant,
+        return _shown(principal, "p.state = %(state)s", {"state": state, "limit": limit})
+
+
+def _shown(principal: Principal, which: str, parameters: dict[str, Any]) -> list[ShownPair]:
+    instant = now()
+    visible = Visibility(
+        account_id=principal.account_id,
+        scope_ids=tuple(scope.id for scope in access.all_readable_scopes(principal)),
+        subject_id=None,
+        reader=access.resolve_reader(principal),
+        at=instant,
+        now=instant,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT * FROM (SELECT p.id,"
+            f" {_wording('p.first', visible)} AS first, {_wording('p.second', visible)} AS second,"
+            f" p.similarity, p.state FROM retrieval_aliaspair p WHERE p.account_id = %(account)s AND {which}) x"
+            " WHERE first IS NOT NULL AND second IS NOT NULL"
+            " ORDER BY similarity DESC NULLS LAST, first, second LIMIT %(limit)s",
+            {**visible.parameters(), **parameters},
         )
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT * FROM (SELECT p.id,"
-                f" {_wording('p.first', visible)} AS first, {_wording('p.second', visible)} AS second,"
-                " p.similarity, p.state FROM retrieval_aliaspair p"
-                " WHERE p.account_id = %(account)s AND p.state = %(state)s) x"
-                " WHERE first IS NOT NULL AND second IS NOT NULL"
-                " ORDER BY similarity DESC NULLS LAST, first, second LIMIT %(limit)s",
-                {**visible.parameters(), "state": state, "limit": limit},
-            )
-            return [ShownPair(*row) for row in cursor.fetchall()]
+        return [ShownPair(*row) for row in cursor.fetchall()]
+
+
+def _require_shown(principal: Principal, pair_id: uuid.UUID) -> ShownPair:
+    """Return one pair as the caller sees it; raises ``NotFound`` (``pair_not_found``) where it is not shown."""
+    found = _shown(principal, "p.id = %(pair)s", {"pair": pair_id, "limit": 1})
+    if not found:
+        raise NotFound("There is no such pair.", code="pair_not_found")
+    return found[0]
 
 
 def _wording(name: str, visible: Visibility) -> str:
@@ -85,8 +96,7 @@ def decide(principal: Principal, pair_id: uuid.UUID, *, same: bool) -> AliasPair
     """
     with account_transaction(principal.account_id):
         actor = access.require_authority(principal, Delegation.RESOLVE, path=ROOT)
-        if pair_id not in {pair.id for pair in list_pairs(principal, limit=_ALL)}:
-            _refuse_unlisted(principal.account_id, pair_id)
+        _require_shown(principal, pair_id)
         return confirm(principal.account_id, pair_id, same=same, actor=actor)
 
 
@@ -97,10 +107,7 @@ def undo(principal: Principal, pair_id: uuid.UUID) -> AliasPair:
     """
     with account_transaction(principal.account_id):
         actor = access.require_authority(principal, Delegation.RESOLVE, path=ROOT)
-        shown = [*list_pairs(principal, state=PairState.SAME, limit=_ALL),
-                 *list_pairs(principal, state=PairState.DIFFERENT, limit=_ALL)]  # fmt: skip
-        if pair_id not in {pair.id for pair in shown}:
-            raise NotFound("There is no such decided pair.", code="pair_not_found")
+        _require_shown(principal, pair_id)
         return _record(principal.account_id, pair_id, state=PairState.PROPOSED, actor=actor)
 
 
@@ -117,17 +124,6 @@ def confirm(account_id: uuid.UUID, pair_id: uuid.UUID, *, same: bool, actor: Act
         if pair.state != PairState.PROPOSED:
             raise Conflicting("This pair is decided already.", code="pair_decided")
         return _record(account_id, pair_id, state=PairState.SAME if same else PairState.DIFFERENT, actor=actor)
-
-
-#: As many pairs as anybody decides about.
-_ALL = 100_000
-
-
-def _refuse_unlisted(account_id: uuid.UUID, pair_id: uuid.UUID) -> None:
-    decided = AliasPair.objects.filter(account_id=account_id, pk=pair_id).exclude(state=PairState.PROPOSED)
-    if decided.exists():
-        raise Conflicting("This pair is decided already.", code="pair_decided")
-    raise NotFound("There is no such pair.", code="pair_not_found")
 
 
 def _record(account_id: uuid.UUID, pair_id: uuid.UUID, *, state: PairState, actor: Actor) -> AliasPair:

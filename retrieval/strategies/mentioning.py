@@ -66,11 +66,15 @@ def frequencies(
 
 
 def mentions(question: StrategyQuestion, alias: str) -> str:
-    """Return the query of the mentions (``fact_id``, ``confidence``) of an alias in facts that the reader may find."""
+    """Return the query of the mentions (``fact_id``, ``confidence``) of an alias in facts that the reader may find.
+
+    In a read about one subject, that a fact is about it is no mention: all of them are.
+    """
+    named = " AND m.surface <> ''" if question.visible.subject_id else ""
     return (
         "SELECT m.fact_id, m.confidence FROM retrieval_mention m JOIN facts_facttext t ON t.fact_id = m.fact_id"
         f" WHERE m.account_id = %(account)s AND m.alias_id = {alias} AND m.scope_id = ANY(%(scopes)s)"
-        f" AND {rows.condition(question, IndexedUnit.FACT, 't')}"
+        f" AND {rows.condition(question, IndexedUnit.FACT, 't')}{named}"
     )
 
 

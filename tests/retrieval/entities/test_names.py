@@ -117,7 +117,9 @@ def test_plain_words_fold_as_they_are_indexed(name: str) -> None:
     assert fold(name) == " ".join(word.folded for word in words(name))
 
 
-@pytest.mark.parametrize("name", ["", " ", "\x00", "42", "1 2 3", "…", "one two three four five six seven eight nine"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "\x00", "42", "1 2 3", "…", "one two three four five six seven eight nine", "Ana " * 99]
+)
 def test_what_is_no_name_folds_to_nothing(name: str) -> None:
     assert fold(name) == ""
 

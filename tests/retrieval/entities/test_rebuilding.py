@@ -13,8 +13,9 @@ from facts.actors import pipeline
 from facts.models import Account, Scope, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import Status
+from retrieval import tasks
 from retrieval.entities import names, pruning, rebuilding
-from retrieval.models import AliasPair, Entity, EntityAlias, Mention, NamesRead, PairState
+from retrieval.models import AliasPair, Card, CardKind, Entity, EntityAlias, Mention, NamesRead, PairState
 from tests.factories import AccountFactory, FactFactory, IdentityFactory, SubjectFactory, entered
 from tests.retrieval.entities.conftest import entities, mentions
 
@@ -227,6 +228,17 @@ def test_a_subject_without_mentions_leaves_no_names(account: Account) -> None:
     lifecycle.transition(fact.id, account_id=account.id, to=Status.DELETED, actor=pipeline(), action="fact.deleted")
     rebuilding.keep(account.id)
     assert entities(account) == []
+
+
+def test_the_worker_reads_names_has_cards_built_and_proposes(account: Account) -> None:
+    topic = SubjectFactory(account=account, key="launches", kind="topic")
+    fact = FactFactory(subject=topic, statement="We ship Atlas and Atlantis")
+    card = Card.objects.create(account=account, scope=fact.scope, kind=CardKind.SCOPE_CARD, sensitivity="public")
+    tasks.keep_names()
+    card.refresh_from_db()
+    assert card.due_at is not None
+    assert len(mentions(account)) == 3
+    assert not EntityAlias.objects.filter(h=None).exists()
 
 
 def test_nothing_of_another_account_is_read(account: Account) -> None:

@@ -90,6 +90,17 @@ def test_facts_about_somebody_who_is_named_by_any_own_name(world: World) -> None
         assert [text for text, _ in _find(world, question)] == ["Likes tea"]
 
 
+def test_in_a_read_about_one_subject_only_facts_that_name_it_mention_it(world: World) -> None:
+    ana = SubjectFactory(account=world.account, key="ana", name="Ana")
+    for statement in ("Likes tea", "Everybody likes Ana"):
+        FactFactory(subject=ana, statement=statement, **SHARED)
+    world.tell("Nothing else")
+    assert len(_find(world, "ana")) == 2
+    assert [text for text, _ in _find(world, "ana", visible=world.visible(subject_id=ana.id))] == [
+        "Everybody likes Ana"
+    ]
+
+
 def test_an_entity_in_most_of_a_large_corpus_tells_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mentioning, "COMMON_FROM", 4)
     world.tell("We ship Atlas", "We sell Atlas", "We love Atlas and Helios")
