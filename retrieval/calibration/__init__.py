@@ -1,0 +1,1 @@
+"""Where to set the recall gate for one embedder, measured on a store: questions, distances, a recommendation."""
