@@ -1,8 +1,8 @@
 """The queries of a context call: which rows come nearest, and what is known of them.
 
-A search never leaves its covering index, of which there is one for each, so that a plan that was made without
-knowing the question is as good as any and can be kept (``facts.statements``). ``+ 0`` keeps any approximate index
-out of the exact search.
+A search stays in its covering index (or reads its narrow table, where one scope is most of that), so that a plan that
+was made without knowing the question is as good as any and can be kept (``facts.statements``). ``+ 0`` keeps any
+approximate index out of the exact search.
 """
 
 from __future__ import annotations
@@ -43,11 +43,15 @@ SLOTS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is searched for in one unit: weighted lexemes, and a vector of the space ``space``, if there is one."""
+    """What is searched for in one unit: weighted lexemes, and a vector of the space ``space``, if there is one.
+
+    ``rows`` is about how many there are to search, 0 for an unknown, small number.
+    """
 
     weights: Mapping[str, int] = field(default_factory=dict)
     vector: str | None = None
     space: Space | None = None
+    rows: int = 0
 
     def parameters(self) -> dict[str, Any]:
         """Return what the queries refer to."""
@@ -70,6 +74,15 @@ class Question:
             for slot in range(self._slots())
         )
         return f"({held}) / %(weights)s::float8"
+
+    @property
+    def size(self) -> str:
+        """Return a comment that differs with the number of digits of ``rows``.
+
+        A kept plan is made for the average of its uses. Where a table holds one large scope and a few small ones, that
+        would be a scan of the whole table, for the small ones as well: scopes of different size share no plan.
+        """
+        return f"/* {len(str(self.rows))} */"
 
     def _slots(self) -> int:
         """Return for how many lexemes the statement has room: few numbers, so that few statements are prepared."""
@@ -140,7 +153,7 @@ def nearest(
     table, key = vector_tables.table(unit, question.space.dimensions), _KEY[unit]
     return _ids(
         f"SELECT v.{key} FROM {table} v WHERE {_condition(visible, 'v', key, among)} AND v.space_id = %(space)s"
-        f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s",
+        f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s {question.size}",
         {**visible.parameters(), **question.parameters(), "limit": limit, **_members(among)},
     )
 
@@ -165,7 +178,7 @@ def matching(
         for fits in ("t.fits", "NOT t.fits")
     )
     return _ids(
-        f"SELECT {key} FROM ({halves}) x ORDER BY score DESC, {key} LIMIT %(limit)s",
+        f"SELECT {key} FROM ({halves}) x ORDER BY score DESC, {key} LIMIT %(limit)s {question.size}",
         {
             **visible.parameters(),
             **question.parameters(),

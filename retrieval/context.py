@@ -189,12 +189,8 @@ def _embed(account_id: uuid.UUID, query: str, milliseconds: int, progress: Progr
 
 
 def _bounds(milliseconds: int) -> dict[str, str]:
-    """Bound each statement by the deadline; losing the last traces in a crash is worth not waiting for the disk.
-
-    Searches go through their covering indexes also where most of a table is one scope: a tenth cheaper, and the plan
-    that a session keeps suits its small scopes as well.
-    """
-    return {"synchronous_commit": "off", "statement_timeout": str(milliseconds), "enable_seqscan": "off"}
+    """Bound each statement by the deadline; losing the last traces in a crash is worth not waiting for the disk."""
+    return {"synchronous_commit": "off", "statement_timeout": str(milliseconds)}
 
 
 def _answer(
@@ -313,6 +309,7 @@ def _recall(
             weights=lexical.weights(lexemes, counts=common[unit].counts, rows=common[unit].rows),
             vector=literal,
             space=space,
+            rows=common[unit].rows,
         )
         for unit in IndexedUnit
     }

@@ -29,7 +29,7 @@ from retrieval.search_answer import SearchAnswer
 MOST_QUERIES = 8
 PURPOSE = "profile preview"
 #: Settings of the running transaction that a read changes, and that the rest of it keeps.
-_BORROWED = ("statement_timeout", "synchronous_commit", "enable_seqscan")
+_BORROWED = ("statement_timeout", "synchronous_commit")
 
 
 class Key(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -248,3 +249,21 @@ def test_a_text_too_long_for_the_index_is_found_beside_it(embedder: WordEmbedder
         question = Question(weights={"tea": 1})
         found = candidates.matching(IndexedUnit.FACT, question, visible, match=["tea"], limit=64)
     assert set(found) == {long.id, short.id}
+
+
+def test_questions_share_the_plans_of_their_statements_in_scopes_of_about_the_same_size(
+    two_accounts: list[Visibility], embedder: WordEmbedder
+) -> None:
+    sizes = {300: ["tea"], 900: ["tea", "ana"], 5_000: [f"word{number}" for number in range(8)]}
+    sent = Sent()
+    visible = two_accounts[0]
+    with account_transaction(visible.account_id), connection.execute_wrapper(sent):
+        for rows, lexemes in sizes.items():
+            question = replace(_question(embedder, " ".join(lexemes)), weights=dict.fromkeys(lexemes, 1), rows=rows)
+            found = candidates.matching(IndexedUnit.FACT, question, visible, match=lexemes, limit=64)
+            candidates.fetch_facts(found, question, visible, current=True)
+            candidates.nearest(IndexedUnit.FACT, question, visible, limit=64)
+    matching, fetch, nearest = ([sql for sql, _ in sent.statements[first::3]] for first in range(3))
+    assert matching[0] == matching[1] != matching[2]
+    assert nearest[0] == nearest[1] != nearest[2]
+    assert len(set(fetch)) == 1
