@@ -20,6 +20,8 @@ class Reason(StrEnum):
     MULTI_HOP_EXPANSION = "multi_hop_expansion"
     STANDING_CONTEXT = "standing_context"
     CARD_LINE = "card_line"
+    STABLE_PROFILE = "stable_profile"
+    NOT_STABLE_PROFILE = "not_stable_profile"
     CITED = "cited"
     OFFERED = "offered"
     BEYOND_EVIDENCE = "beyond_evidence"
@@ -45,6 +47,11 @@ MEANING: dict[Reason, tuple[Action, str]] = {
         "Nothing was asked; it is among the most salient and recent facts.",
     ),
     Reason.CARD_LINE: (Action.INCLUDED, "A line of a card that was served rests on it."),
+    Reason.STABLE_PROFILE: (Action.INCLUDED, "It is one of the lasting facts by which the reader is known."),
+    Reason.NOT_STABLE_PROFILE: (
+        Action.EXCLUDED,
+        "It is about who the reader is, but passing, supposed, sensitive, without a source, told already, or too much.",
+    ),
     Reason.CITED: (Action.INCLUDED, "The answer cites it."),
     Reason.OFFERED: (Action.INCLUDED, "It was offered as evidence; the answer does not cite it."),
     Reason.BEYOND_EVIDENCE: (Action.EXCLUDED, "It was found, and there was no room for it among the evidence."),

@@ -76,12 +76,13 @@ def replay(principal: Principal, trace_id: uuid.UUID, *, mode: ReplayMode) -> Re
     """Ask the question of a trace again and compare the answers.
 
     Raises ``NotFound`` (``trace_not_found``) for a trace that the caller may not inspect, ``DomainError``
-    (``not_replayable``) for one that is itself a replay or a preview.
+    (``not_replayable``) for one of a stable profile, which asks nothing, or that is itself a replay or a preview.
     """
     with account_transaction(principal.account_id):
         original = selectors.get_trace(principal, trace_id)
-        if original.kind in (TraceKind.REPLAY, TraceKind.PREVIEW):
-            raise DomainError("A replay or a preview is not replayed.", code="not_replayable", field="trace_id")
+        if original.kind in (TraceKind.PROFILE, TraceKind.REPLAY, TraceKind.PREVIEW):
+            message = "Only context, search and ask calls are replayed."
+            raise DomainError(message, code="not_replayable", field="trace_id")
         place = rereading.place_of(original)
         profile, notes = _profile(original, mode)
     replayed_id = _ask_again(principal, original, place, profile, mode)

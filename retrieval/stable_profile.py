@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -19,9 +19,12 @@ import orjson
 from django.db import connection
 
 from facts.freshness import Freshness, freshness, last_confirmed
+from facts.models import IndexedUnit
 from facts.models.evidence import Withheld
 from facts.vocabulary import Category, EvidenceLevel, Form, Kind, Sensitivity, Status, Volatility
-from retrieval import identity_text, sources
+from retrieval import identity_text, sources, tokens
+from retrieval.reasons import Reason
+from retrieval.traces import Decision
 from retrieval.visibility import Visibility
 
 CONTRACT = "stable-identity-v1"
@@ -111,7 +114,7 @@ class StableProfile:
 
     ``status`` is ``ready``, ``empty``, or ``unavailable`` where the call reads as nobody or as somebody else than
     it names. ``excluded`` counts what was left out, by class (:func:`_exclusion`). ``digest`` is equal exactly for
-    the same items in the same order.
+    the same items in the same order. ``decisions`` are those about facts of the reader's identity, for the trace.
     """
 
     status: str
@@ -120,6 +123,7 @@ class StableProfile:
     considered: int = 0
     excluded: Mapping[str, int] = field(default_factory=dict)
     digest: str
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def characters(self) -> int:
@@ -146,13 +150,14 @@ def stable_profile(visible: Visibility, *, past: bool = False, known_at: datetim
     rows = _rows(own, among=among, known_at=known_at) if own.scope_ids else []
     excluded: Counter[str] = Counter(_others(own, among=among) if own.scope_ids else {})
     considered = len(rows) + excluded.total()
-    eligible = []
+    eligible, disputed = [], set()
     for row in rows:
         reason = _exclusion(row, own, current=among is None)
         if reason is None:
             eligible.append(row)
         else:
             excluded[reason] += 1
+            disputed |= {row.id} if reason == Withheld.CONFLICT else set()
     distinct = list(_distinct(eligible, own.scope_ids))
     excluded["duplicate"] += len(eligible) - sum(len(group) for group in distinct)
     taken = _within_bounds(distinct)
@@ -165,6 +170,7 @@ def stable_profile(visible: Visibility, *, past: bool = False, known_at: datetim
         considered=considered,
         excluded=dict(sorted((+excluded).items())),
         digest=_digest(reader, items),
+        decisions=_decisions(rows, items, disputed),
     )
 
 
@@ -220,7 +226,7 @@ def _exclusion(row: Row, own: Visibility, *, current: bool) -> str | None:
     named = _CATEGORY_OF[row.predicate] == "name"
     told = row.statement.replace(_text_of(row.value), " ") if named else row.statement
     checks = (
-        ("conflict_open", row.withheld == Withheld.CONFLICT),
+        (Withheld.CONFLICT.value, row.withheld == Withheld.CONFLICT),
         ("not_active", current and row.status != Status.ACTIVE),
         ("inferred", row.evidence_level != EvidenceLevel.DIRECT or row.derived),
         ("inferred", row.confidence < LEAST_CONFIDENCE or identity_text.is_supposed(told)),
@@ -304,6 +310,30 @@ def _item(row: Row, own: Visibility, group: Sequence[Row]) -> ProfileItem:
         possibly_conflicting=row.possibly_conflicting,
         source_event_ids=tuple(row.sources),
         conflict_group=row.identity_key[:12] if len(group) > 1 else None,
+    )
+
+
+def _decisions(
+    rows: Sequence[Row], items: Sequence[ProfileItem], disputed: Container[uuid.UUID]
+) -> tuple[Decision, ...]:
+    """Return what happened to each fact about the reader's identity, in the order of the profile."""
+    ranks = {item.fact_id: rank for rank, item in enumerate(items, start=1)}
+
+    def reason(row: Row) -> Reason:
+        if row.id in ranks:
+            return Reason.STABLE_PROFILE
+        return Reason.CONFLICT_OPEN if row.id in disputed else Reason.NOT_STABLE_PROFILE
+
+    return tuple(
+        Decision(
+            unit=IndexedUnit.FACT,
+            id=row.id,
+            reason=reason(row),
+            revision=row.version,
+            rank=ranks.get(row.id),
+            tokens=tokens.estimate(row.statement),
+        )
+        for row in sorted(rows, key=lambda row: ranks.get(row.id, len(rows)))
     )
 
 

@@ -65,10 +65,11 @@ TABLE: tuple[Code, ...] = (
     Code("effort_required", 422, "What is asked for comes with an effort only."),
     Code("unknown_profile", 422, "There is no such retrieval profile."),
     Code("invalid_profile", 422, "A setting of a retrieval profile is unknown or out of its bounds."),
-    Code("not_replayable", 422, "A replay or a preview is not replayed."),
+    Code("not_replayable", 422, "Only context, search and ask calls are replayed."),
     Code("note_missing", 422, "A change of a retrieval profile needs a reason."),
     Code("empty_query", 422, "There is no question."),
     Code("unknown_scope", 422, "There is no such scope."),
+    Code("link_not_found", 404, "The scopes are not linked."),
     Code("too_many_queries", 409, "The account keeps as many stored queries as it may."),
     # What was asked for is not there
     Code("not_found", 404, "There is no such thing, or none that the caller may see."),

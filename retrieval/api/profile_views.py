@@ -10,20 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from facts.clock import now
-from facts.models import Subject
-from facts.tenancy import account_transaction
-from governance.fields import InstantField, ReaderFields, ScopeFields
+from governance.fields import InstantField, ReaderFields, ScopeFields, optional_text
 from governance.http import body_of, principal_of
-from retrieval import places
 from retrieval.places import Asked
-from retrieval.stable_profile import CONTRACT, StableProfile, stable_profile, unavailable
-from retrieval.visibility import Visibility
+from retrieval.profile_reading import ProfileRequest, read_profile
+from retrieval.stable_profile import CONTRACT, StableProfile
 
 
 class StableProfileCall(ScopeFields, ReaderFields):
     """Whose profile is asked for: that of the reader of the call."""
 
+    purpose = optional_text(128, "What the profile is for.")
     as_of = InstantField(required=False, allow_null=True, help_text="What was true then.")
     known_at = InstantField(required=False, allow_null=True, help_text="What was believed then.")
 
@@ -75,6 +72,13 @@ class StableProfileShape(serializers.Serializer):
     diagnostic = ProfileDiagnosticShape()
 
 
+class StableProfileAnswerShape(StableProfileShape):
+    """The profile of the call's reader."""
+
+    reader_posture = serializers.ChoiceField(choices=["peer", "public_only"])
+    trace_id = serializers.UUIDField()
+
+
 class StableProfileView(APIView):
     """The lasting facts by which a reader is known."""
 
@@ -86,35 +90,25 @@ class StableProfileView(APIView):
         "claims stand side by side unless an open conflict withholds them.",
         tags=["context"],
         request=StableProfileCall,
-        responses=StableProfileShape,
+        responses=StableProfileAnswerShape,
     )
     def post(self, request: Request) -> Response:
         """Read the profile."""
-        principal = principal_of(request)
         values = body_of(request, StableProfileCall)
-        with account_transaction(principal.account_id):
-            place = places.resolve(principal, _asked(values))
-            if values["subject_key"] and (place.subject is None or place.subject.id != place.reader.subject_id):
-                return Response(profile_body(unavailable(), subject_key=None))
-            moment = now()
-            as_of, known_at = values.get("as_of"), values.get("known_at")
-            visible = Visibility(
-                account_id=principal.account_id,
-                scope_ids=tuple(scope.id for scope in place.scopes),
-                subject_id=place.reader.subject_id,
-                reader=place.reader,
-                at=as_of or known_at or moment,
-                now=moment,
-            )
-            profile = stable_profile(visible, past=as_of is not None, known_at=known_at)
-            return Response(profile_body(profile, subject_key=subject_key_of(profile)))
-
-
-def subject_key_of(profile: StableProfile) -> str | None:
-    """Return the key of the subject of a profile, inside its account."""
-    if profile.subject_id is None:
-        return None
-    return Subject.objects.values_list("key", flat=True).get(pk=profile.subject_id)
+        asked = ProfileRequest(
+            asked=Asked(
+                scope_path=values["call_scope"].path,
+                exact=values["call_scope"].exact,
+                subject_key=values["subject_key"] or "",
+                peer_key=values["reader_key"] or "",
+            ),
+            purpose=values.get("purpose") or "",
+            as_of=values.get("as_of"),
+            known_at=values.get("known_at"),
+        )
+        answer = read_profile(principal=principal_of(request), request=asked)
+        body = profile_body(answer.profile, subject_key=answer.subject_key)
+        return Response({**body, "reader_posture": answer.reader_posture, "trace_id": answer.trace_id})
 
 
 def profile_body(profile: StableProfile, *, subject_key: str | None) -> dict[str, Any]:
@@ -151,12 +145,3 @@ def profile_body(profile: StableProfile, *, subject_key: str | None) -> dict[str
             "model_calls": 0,
         },
     }
-
-
-def _asked(values: dict[str, Any]) -> Asked:
-    return Asked(
-        scope_path=values["call_scope"].path,
-        exact=values["call_scope"].exact,
-        subject_key=values["subject_key"] or "",
-        peer_key=values["reader_key"] or "",
-    )

@@ -15,6 +15,7 @@ class TraceKind(models.TextChoices):
     CONTEXT = "context"
     SEARCH = "search"
     ASK = "ask"
+    PROFILE = "profile"
     REPLAY = "replay"
     PREVIEW = "preview"
 

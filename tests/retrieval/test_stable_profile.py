@@ -17,7 +17,9 @@ from facts.tenancy import ensure_scope
 from facts.vocabulary import Category, EvidenceLevel, Form, Kind, RelationKind, Sensitivity, Status, Volatility
 from governance.access import Right
 from retrieval import identity_text
+from retrieval.models import Trace
 from retrieval.stable_profile import StableProfile, stable_profile
+from retrieval.traces import unpack
 from retrieval.visibility import Visibility
 from tests.api import Caller, caller_with_key, problem, signed_in
 from tests.factories import (
@@ -97,7 +99,10 @@ def test_the_endpoint_answers_with_facts_sources_and_counts(ana: Subject, caller
     body = caller.post("/v1/stable-profile", CALL).json()
     digest = body.pop("projection_digest")
     assert len(digest) == 64
+    trace = Trace.objects.get()
     assert body == {
+        "trace_id": str(trace.id),
+        "reader_posture": "peer",
         "contract": "stable-identity-v1",
         "status": "ready",
         "subject_id": "ana",
@@ -333,8 +338,33 @@ def test_a_subject_that_is_not_the_reader_and_an_unknown_one_look_alike(account:
     bob = SubjectFactory(account=account, key="bob")
     own = caller_with_key(account, rights=[Right.READ], peer=bob)
     answers = [own.post("/v1/stable-profile", {**CALL, "subject_id": key}).json() for key in ("ana", "nobody")]
+    for answer in answers:
+        del answer["trace_id"]
     assert answers[0] == answers[1]
     assert (answers[0]["status"], answers[0]["items"], answers[0]["subject_id"]) == ("unavailable", [], None)
+
+
+def test_a_trace_says_what_was_told_of_whom(ana: Subject, caller: Caller) -> None:
+    home = claim(ana, "home_city", "Lyon", "Ana lives in Lyon.")
+    name = claim(ana, "name", "Ana Duval", "Ana is named Ana Duval.")
+    job = claim(ana, "occupation", "nurse", "Ana is probably a nurse.")
+    submit(ana, {"value": "UTC"}, predicate="timezone", statement="Ana is in UTC.")
+    submit(ana, {"value": "Paris"}, predicate="timezone", statement="Ana is in the Paris time zone.", at=MAY)
+    body = caller.post("/v1/stable-profile", {**CALL, "purpose": "greeting"}).json()
+    assert body["diagnostic"]["excluded"] == {"conflict_open": 2, "inferred": 1}
+    trace = Trace.objects.get(pk=body["trace_id"])
+    decided = {row["id"]: (row["reason"], row["rank"], row["revision"]) for row in unpack(trace.decisions)}
+    assert decided[str(name.id)] == ("stable_profile", 1, 1)
+    assert decided[str(home.id)] == ("stable_profile", 2, 1)
+    assert decided[str(job.id)] == ("not_stable_profile", None, 1)
+    assert trace.reasons == {"stable_profile": 2, "not_stable_profile": 1, "conflict_open": 2}
+    assert (trace.kind, trace.purpose, trace.query, trace.profile) == ("profile", "greeting", "", "stable-identity-v1")
+    assert (trace.subject_key, trace.reader_id, trace.facts_served, trace.withheld) == ("ana", ana.id, 2, 2)
+    shown_again = caller.get(f"/v1/inspect/{trace.id}").json()
+    assert [fact["statement"] for fact in shown_again["packet"]["facts"]] == [
+        "Ana is named Ana Duval.",
+        "Ana lives in Lyon.",
+    ]
 
 
 def test_a_named_reader_needs_the_right(account: Account, ana: Subject, caller: Caller) -> None:
