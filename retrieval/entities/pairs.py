@@ -103,7 +103,7 @@ def decide(principal: Principal, pair_id: uuid.UUID, *, same: bool) -> AliasPair
 def undo(principal: Principal, pair_id: uuid.UUID) -> AliasPair:
     """Make a decided pair a proposal again; the names part unless others hold them together.
 
-    Raises ``NotFound`` (``pair_not_found``) and ``Refused``.
+    Raises ``NotFound`` (``pair_not_found``), ``Conflicting`` (``nothing_to_undo``) and ``Refused``.
     """
     with account_transaction(principal.account_id):
         actor = access.require_authority(principal, Delegation.RESOLVE, path=ROOT)
@@ -140,6 +140,8 @@ def _record(account_id: uuid.UUID, pair_id: uuid.UUID, *, state: PairState, acto
     decided = state != PairState.PROPOSED
     if decided and pair.state != PairState.PROPOSED:
         raise Conflicting("This pair is decided already.", code="pair_decided")
+    if not decided and pair.state == PairState.PROPOSED:
+        raise Conflicting("Nothing is decided about this pair.", code="nothing_to_undo")
     pair.state = state
     pair.decided_by = actor.name[:200] if decided else ""
     pair.decided_at = now() if decided else None

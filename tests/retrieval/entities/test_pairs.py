@@ -108,6 +108,12 @@ def test_a_yes_joins_and_undoing_parts(account: Account, curator: Principal, pro
     assert all(entry.metadata == {} for entry in recorded)
 
 
+def test_what_is_not_decided_cannot_be_undone(curator: Principal, proposed: AliasPair) -> None:
+    with pytest.raises(Conflicting) as refused:
+        pairs.undo(curator, proposed.id)
+    assert refused.value.code == "nothing_to_undo"
+
+
 def test_a_no_is_never_proposed_again(account: Account, curator: Principal, proposed: AliasPair) -> None:
     pairs.decide(curator, proposed.id, same=False)
     proposing.propose_afresh(account.id)
