@@ -51,7 +51,7 @@ IDENTIFIER_LENGTH = 200
 SCOPE_LENGTH = 512
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?([Zz]|[+-]\d\d(:?\d\d)?)?")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)([Zz]|[+-]\d\d(:?\d\d)?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,8 @@ def recorded_claims(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def parse_instant(text: str, *, field: str) -> datetime:
-    """Return an ISO 8601 instant as aware UTC. A bare date means the last microsecond of that day in UTC.
+    """Return an ISO 8601 instant as aware UTC. A bare date means the last microsecond of that day, in UTC unless an
+    offset follows it.
 
     Raises ``DomainError``: ``naive_datetime`` without an offset, ``invalid_datetime`` for what is no date.
     """
@@ -120,8 +121,10 @@ class NaiveDatetime(ValueError):
 
 
 def _parse(text: str) -> datetime:
-    if _DAY.fullmatch(text):
-        return datetime.combine(datetime.fromisoformat(text).date(), time.max, tzinfo=UTC)
+    day = _DAY.fullmatch(text)
+    if day:
+        midnight = datetime.fromisoformat(f"{day[1]}T00:00{(day[2] or 'Z').upper()}")
+        return datetime.combine(midnight.date(), time.max, tzinfo=midnight.tzinfo).astimezone(UTC)
     if not _INSTANT.fullmatch(text):
         raise ValueError(text)
     moment = datetime.fromisoformat(text.upper().replace(",", "."))
@@ -132,7 +135,7 @@ def _parse(text: str) -> datetime:
 
 @extend_schema_field(OpenApiTypes.DATETIME)
 class InstantField(serializers.Field):
-    """A moment: ISO 8601 with an offset, or a bare date meaning the end of that day in UTC."""
+    """A moment: ISO 8601 with an offset, or a bare date: the end of that day, in UTC unless an offset follows it."""
 
     default_error_messages = {
         "invalid_datetime": "This is no ISO 8601 date and time.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -88,11 +89,18 @@ def facts(
 
 
 def events(
-    principal: Principal, reader: Reader, *, scopes: Sequence[Scope], subject: Subject | None = None
+    principal: Principal,
+    reader: Reader,
+    *,
+    scopes: Sequence[Scope],
+    subject: Subject | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> QuerySet[Event]:
     """Return what was said, newest first, as far as the reader may see all of it and nothing withholds any of it.
 
-    A passage can be stricter than its event, by the facts that cite it.
+    A passage can be stricter than its event, by the facts that cite it. ``as_of`` leaves out what was said later,
+    ``known_at`` what was recorded later.
     """
     passages = Passage.objects.filter(account_id=principal.account_id, event_id=OuterRef("pk"))
     kept_back = passages.exclude(visible_to(reader), withheld=Withheld.NOTHING)
@@ -105,6 +113,10 @@ def events(
     )
     if subject is not None:
         found = found.filter(subject=subject)
+    if as_of is not None:
+        found = found.filter(occurred_at__lte=as_of)
+    if known_at is not None:
+        found = found.filter(recorded_at__lte=known_at)
     return found.select_related("scope", "subject", "speaker").order_by("-id")
 
 

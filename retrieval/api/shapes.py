@@ -318,10 +318,15 @@ class FactsQuery(ScopeFields, ReaderFields, PageFields):
     """Which facts to list."""
 
     status = serializers.ChoiceField(choices=Status.choices, required=False)
+    as_of = InstantField(required=False, help_text="What held then.")
+    known_at = InstantField(required=False, help_text="What was believed then.")
 
 
 class TimelineQuery(ScopeFields, ReaderFields, PageFields):
     """Whose events to list."""
+
+    as_of = InstantField(required=False, help_text="What was said by then.")
+    known_at = InstantField(required=False, help_text="What was recorded by then.")
 
 
 class TracesQuery(ScopeFields, ReaderFields, PageFields):

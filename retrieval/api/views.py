@@ -26,7 +26,7 @@ from governance.access import (
 from governance.http import body_of, principal_of, query_of, subject_named
 from governance.pagination import page, paging
 from governance.visible_conflicts import open_figures, visible_conflicts
-from retrieval import candidates, selectors, statistics
+from retrieval import candidates, fact_reads, selectors, statistics
 from retrieval.api import presenting, shapes
 from retrieval.context import ContextRequest, assemble
 
@@ -106,7 +106,7 @@ class FactsView(APIView):
         operation_id="facts_list",
         summary="List facts",
         description="Current and ended facts under the audience rule; those in other states to their subject and to "
-        "curators. Newest first.",
+        "curators. Newest first. With `as_of` or `known_at` those that held then, or were believed then.",
         tags=["facts"],
         parameters=[shapes.FactsQuery],
         responses=shapes.StoredFactShapes,
@@ -118,12 +118,16 @@ class FactsView(APIView):
         require_right(principal, Right.READ)
         with account_transaction(principal.account_id):
             scopes, subject, reader = _place(principal, values)
-            found = selectors.facts(
-                principal, reader, scopes=scopes, subject=subject, status=values.get("status") or ""
+            found = fact_reads.believed(
+                selectors.facts(principal, reader, scopes=scopes, subject=subject),
+                as_of=values.get("as_of"),
+                known_at=values.get("known_at"),
+                status=values.get("status") or "",
             )
             if values["subject_key"] and subject is None:
                 found = found.none()
             rows, cursor = page(found, listing="facts", **paging(values))
+            rows = fact_reads.as_known(rows, values.get("known_at"))
             sources = candidates.sources(principal.account_id, [row.id for row in rows])
             listed = [presenting.stored_fact(row, sources=sources.get(row.id, ())) for row in rows]
             return Response({"facts": listed, "next_cursor": cursor})
@@ -136,7 +140,7 @@ class TimelineView(APIView):
         operation_id="timeline_list",
         summary="List events",
         description="What was said, as far as the reader may see it, newest first. What is withheld by a conflict or "
-        "was forgotten is left out.",
+        "was forgotten is left out. With `as_of` what was said by then, with `known_at` what was recorded by then.",
         tags=["facts"],
         parameters=[shapes.TimelineQuery],
         responses=shapes.EventShapes,
@@ -148,7 +152,14 @@ class TimelineView(APIView):
         require_right(principal, Right.READ)
         with account_transaction(principal.account_id):
             scopes, subject, reader = _place(principal, values)
-            found = selectors.events(principal, reader, scopes=scopes, subject=subject)
+            found = selectors.events(
+                principal,
+                reader,
+                scopes=scopes,
+                subject=subject,
+                as_of=values.get("as_of"),
+                known_at=values.get("known_at"),
+            )
             if values["subject_key"] and subject is None:
                 found = found.none()
             rows, cursor = page(found, listing="timeline", **paging(values))
