@@ -197,6 +197,13 @@ def embed_everything(account_id: uuid.UUID, *, cache: Path | None = None) -> int
     return written
 
 
+def vectors_of(texts: Sequence[str], *, cache: Path | None = None) -> np.ndarray:
+    """Return the vectors of texts as stored ones are made, those in ``cache`` without making them again."""
+    from facts import embedding
+
+    return np.array(_Vectors(cache).of(texts, embedding.provider()))
+
+
 def settle() -> None:
     """Vacuum and analyse as autovacuum would: searches are index-only from here on."""
     import psycopg
