@@ -10,7 +10,7 @@ from facts import index, lifecycle
 from facts.actors import pipeline
 from facts.clock import now
 from facts.errors import DomainError, Refused
-from facts.models import Account, Event, Fact, Passage, Subject
+from facts.models import Account, Event, Fact, Passage, ScopeLink, Subject
 from facts.models.evidence import Withheld
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity, Status
@@ -280,6 +280,27 @@ def test_withheld_and_withdrawn_words_are_no_evidence(ana: Subject, question: Qu
     Event.objects.update(withdrawn_at=now())
     index.sync_passages(ana.account_id, passages)
     assert {item.key.unit for item in question(**recall).offered} == {"fact"}
+
+
+def test_linked_scopes_answer_where_links_are_asked_for(account: Account, ana: Subject, question: Question) -> None:
+    here, there = ensure_scope(account.id, "/support"), ensure_scope(account.id, "/sales")
+    ScopeLink.objects.create(account=account, source=here, target=there)
+    FactFactory(subject=ana, statement="Ana lives in Lyon.")
+    FactFactory(subject=ana, statement="Ana lives near a lake.", scope=there)
+    # The expansion follows links from what the scope itself holds.
+    for effort in ("", "medium"):
+        linked = question(exact=False, include_cross_links=True, effort=effort)
+        alone = question(exact=False, effort=effort)
+        assert texts(alone.offered) == ["Ana lives in Lyon."]
+        assert set(texts(linked.offered)) == {"Ana lives in Lyon.", "Ana lives near a lake."}
+
+
+def test_a_question_of_one_endless_word_is_asked_once(ana: Subject, question: Question) -> None:
+    FactFactory(subject=ana, statement="Ana lives in Lyon.")
+    answer = question("y" * 8_000, effort="high")
+    outcomes = {(call["tool"], call["outcome"]) for call in answer.recall["calls"]}
+    # With the words of its kind before it, it is longer than a search reads.
+    assert ("knowledge", "failed") in outcomes
 
 
 def test_a_request_needs_no_more_than_a_question() -> None:

@@ -12,12 +12,14 @@ from psycopg.errors import QueryCanceled
 
 from facts.models import IndexedUnit, Relation, Subject
 from facts.vocabulary import RelationKind
+from retrieval.ask import asking, tools
 from retrieval.ask.asking import AskAnswer
 from retrieval.ask.effort import EFFORTS, Effort
 from retrieval.ask.evidence import BASE, Evidence, EvidenceKey
 from retrieval.ask.planner import Admission, Plan, admit, gather
 from retrieval.ask.tools import Tool
 from retrieval.models import Trace
+from retrieval.search import search
 from tests.factories import MAY, FactFactory, say
 from tests.retrieval.ask.conftest import texts, worded
 
@@ -271,6 +273,33 @@ def test_diagnostics_hold_no_text(ana: Subject, question: Callable[..., AskAnswe
     kept = Trace.objects.get().request["recall"]
     assert "calls" not in kept
     assert kept["exhausted_bounds"] == ["iterations", "tool_calls"]
+
+
+def test_tools_search_by_the_same_profile_and_within_their_time(
+    ana: Subject, question: Callable[..., AskAnswer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FactFactory(subject=ana, statement="Ana lives in Lyon.")
+    asked: list[tuple[str, int, tuple[str, ...], bool]] = []
+
+    def looking(*, request: Any, profile: Any, **rest: Any) -> Any:
+        asked.append((profile.name, profile.deadline_ms, request.units, rest["kind"] is None))
+        return search(request=request, profile=profile, **rest)
+
+    monkeypatch.setattr(tools, "search", looking)
+    question(profile="balanced", effort="high", include_source_recall=True)
+    assert [(name, units, untraced) for name, _, units, untraced in asked] == [
+        ("source_exact", ("passage",), True),
+        ("source_semantic", ("passage",), True),
+        ("balanced", ("fact",), True),
+        ("source_exact", ("passage",), True),
+        ("balanced", ("fact",), True),
+        ("source_semantic", ("passage",), True),
+    ]
+    assert [deadline for _, deadline, _, _ in asked] == [300] * 6
+    monkeypatch.setattr(asking, "EFFORTS", {"high": replace(EFFORTS["high"], seconds=0.1)})
+    asked.clear()
+    question(profile="balanced", effort="high", include_source_recall=True)
+    assert all(deadline <= 100 for _, deadline, _, _ in asked)
 
 
 def test_lineage_selects_what_the_evidence_rests_on(ana: Subject, question: Callable[..., AskAnswer]) -> None:
