@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
 from retrieval.profiles import SearchProfile
 from retrieval.rerankers import registry
-from retrieval.rerankers.base import Ranking, RerankerFailed, RerankerUnavailable
+from retrieval.rerankers.base import Ranking, Reranker, RerankerFailed, RerankerUnavailable
 from retrieval.strategies.base import Hit, Item
 
 #: Milliseconds that a reranker gets, unless that is more than half of the deadline.
@@ -23,10 +23,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranked:
-    """An order, and what became of the attempt to better it; no outcome where none was asked for."""
+    """An order, and what became of the attempt to better it; no outcome where none was asked for.
+
+    ``missed``: an answer is worse than this deployment's usual one. To have no reranker is a choice, and reported as no
+    more than that.
+    """
 
     items: Sequence[Item]
     outcome: Outcome | None
+    missed: bool = False
 
 
 def reserved_ms(profile: SearchProfile) -> int:
@@ -48,25 +53,30 @@ def rerank(
     head = [item for item in items if not hits[item].withheld][: profile.rerank_head]
     started = time.monotonic()
     reranker = registry.configured()
+
+    def kept(reason: ReasonClass) -> Reranked:
+        outcome = _outcome(reranker, OutcomeStatus.DROPPED, reason, started, deadline)
+        return Reranked(items=items, outcome=outcome, missed=reranker is not None)
+
     if reranker is None:
-        return Reranked(items=items, outcome=_outcome(ReasonClass.DEPENDENCY_UNAVAILABLE, started, deadline))
+        return kept(ReasonClass.DEPENDENCY_UNAVAILABLE)
     if deadline.passed:
-        return Reranked(items=items, outcome=_outcome(ReasonClass.DEADLINE_EXHAUSTED, started, deadline))
+        return kept(ReasonClass.DEADLINE_EXHAUSTED)
     try:
         ranking = reranker.rerank(text, [hits[item].text for item in head], seconds=deadline.remaining_ms / 1000)
     except RerankerUnavailable:
-        return Reranked(items=items, outcome=_outcome(ReasonClass.DEPENDENCY_UNAVAILABLE, started, deadline))
+        return kept(ReasonClass.DEPENDENCY_UNAVAILABLE)
     except RerankerFailed as error:
-        return Reranked(items=items, outcome=_outcome(ReasonClass(error.outcome), started, deadline))
+        return kept(ReasonClass(error.outcome))
     except Exception as error:
         logger.warning("reranker_failed", extra={"error_class": type(error).__name__})
-        return Reranked(items=items, outcome=_outcome(ReasonClass.PROVIDER_ERROR, started, deadline))
+        return kept(ReasonClass.PROVIDER_ERROR)
     if not _possible(ranking, len(head)):
-        return Reranked(items=items, outcome=_outcome(ReasonClass.INVALID_RESULT, started, deadline))
+        return kept(ReasonClass.INVALID_RESULT)
     first = [head[position] for position in ranking.order]
-    partial = ReasonClass.PARTIAL_RANKINGS if len(first) < len(head) else None
-    outcome = _outcome(partial, started, deadline, status=OutcomeStatus.COMPLETED)
-    return Reranked(items=_leading(first, items), outcome=outcome)
+    reason = ReasonClass.PARTIAL_RANKINGS if len(first) < len(head) else None
+    outcome = _outcome(reranker, OutcomeStatus.COMPLETED, reason, started, deadline)
+    return Reranked(items=_leading(first, items), outcome=outcome, missed=reason is not None)
 
 
 def _possible(ranking: Ranking, length: int) -> bool:
@@ -81,7 +91,7 @@ def _leading(first: Sequence[Item], items: Sequence[Item]) -> list[Item]:
 
 
 def _outcome(
-    reason: ReasonClass | None, started: float, deadline: Deadline, *, status: OutcomeStatus = OutcomeStatus.DROPPED
+    reranker: Reranker | None, status: OutcomeStatus, reason: ReasonClass | None, started: float, deadline: Deadline
 ) -> Outcome:
     return Outcome(
         component=COMPONENT,
@@ -89,4 +99,5 @@ def _outcome(
         reason_class=reason,
         elapsed_ms=round((time.monotonic() - started) * 1000, 2),
         budget_remaining_ms=round(deadline.remaining_ms, 2),
+        version=reranker.label if reranker else "",
     )

@@ -47,6 +47,7 @@ from retrieval.places import Asked, Place
 from retrieval.profiles import SearchProfile
 from retrieval.question_vector import QuestionVector
 from retrieval.reasons import MEANING, Action, Reason
+from retrieval.reranking import Reranked
 from retrieval.running import Run
 from retrieval.search_answer import SearchAnswer
 from retrieval.stable_profile import StableProfile, stable_profile
@@ -136,7 +137,7 @@ class _Search:
     runs: Sequence[Run]
     hits: Mapping[Item, Sequence[Hit]]
     order: Sequence[Fused[Item]]
-    reranked: Outcome | None
+    reranked: Reranked
     vector: Embedded | None
     embedder: str
     reserved_ms: int
@@ -250,7 +251,7 @@ def _run(reading: _Reading, request: SearchRequest, progress: Progress) -> _Sear
         runs=runs,
         hits=hits,
         order=[by_item[item] for item in reranked.items],
-        reranked=reranked.outcome,
+        reranked=reranked,
         vector=vector.made,
         embedder=vector.embedder,
         reserved_ms=reserved,
@@ -278,9 +279,9 @@ def _answer(
         subject=reading.place.subject,
     )
     outcomes = [run.outcome for run in searched.runs]
-    outcomes += [searched.reranked] if searched.reranked else []
-    degraded = search_lists.degraded_components(outcomes)
-    outcomes += _filtered(principal, reading, request, searched)
+    degraded = search_lists.degraded_components(outcomes) + ([reranking.COMPONENT] if searched.reranked.missed else [])
+    outcomes += [searched.reranked.outcome] if searched.reranked.outcome else []
+    outcomes += _filtered(principal, reading, searched)
     warnings = list(_warnings(served.decisions, degraded))
     identity = _identity_profile(reading, request)
     progress.lap("serve")
@@ -342,7 +343,7 @@ def _questions(searched: _Search, *, with_words: bool) -> dict[IndexedUnit, Ques
     }
 
 
-def _filtered(principal: Principal, reading: _Reading, request: SearchRequest, searched: _Search) -> list[Outcome]:
+def _filtered(principal: Principal, reading: _Reading, searched: _Search) -> list[Outcome]:
     """Return, to keys that may diagnose, that rows have the question's words and this reader may see none of them."""
     lexical = next((run for run in searched.runs if run.strategy == "lexical" and run.completed), None)
     if principal.is_person or Right.DIAGNOSTICS not in principal.rights or lexical is None or lexical.hits:

@@ -52,10 +52,5 @@ def disagreement(runs: Sequence[Run], *, blank: bool) -> Disagreement:
 
 
 def degraded_components(outcomes: Iterable[Outcome]) -> list[str]:
-    """Return what was dropped, or came back incomplete."""
-    return [
-        outcome.component
-        for outcome in outcomes
-        if outcome.status is OutcomeStatus.DROPPED
-        or (outcome.status is OutcomeStatus.COMPLETED and outcome.reason_class is not None)
-    ]
+    """Return the components that were dropped."""
+    return [outcome.component for outcome in outcomes if outcome.status is OutcomeStatus.DROPPED]

@@ -85,7 +85,7 @@ class ExtractorShape(serializers.Serializer):
     prompt_version = serializers.CharField()
 
 
-class CandidateShape(serializers.Serializer):
+class SearchCandidateShape(serializers.Serializer):
     """One result. What only facts or only passages have is null for the others."""
 
     candidate_type = serializers.ChoiceField(choices=IndexedUnit.values)
@@ -148,7 +148,7 @@ class DisagreementShape(serializers.Serializer):
 class SearchShape(serializers.Serializer):
     """The answer to a search."""
 
-    candidates = CandidateShape(many=True, help_text="Best first. The order is the answer; do not sort again.")
+    candidates = SearchCandidateShape(many=True, help_text="Best first. The order is the answer; do not sort again.")
     profile = serializers.CharField()
     profile_version = serializers.CharField()
     ranker = serializers.CharField()

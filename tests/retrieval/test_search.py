@@ -471,7 +471,7 @@ def test_a_missing_reranker_is_said_where_the_profile_asks_for_one(ana: Subject,
     told(ana, "Green tea.")
     answer = find("tea", profile="thorough")
     assert outcomes(answer)["reranker"] == "dropped: dependency_unavailable"
-    assert answer.reserved_rerank_ms == 0
+    assert (answer.reserved_rerank_ms, answer.degraded, answer.warnings) == (0, False, [])
     assert "reranker" not in outcomes(find("tea"))
 
 
