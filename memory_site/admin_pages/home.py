@@ -60,6 +60,7 @@ class Figures:
     traces: list[Trace]
     has_evidence: bool
     is_curator: bool
+    decides_everywhere: bool
     sees_jobs: bool
 
 
@@ -83,6 +84,7 @@ def figures(eyes: Sight) -> Figures:
         traces=list(eyes.traces()[:SHOWN]),
         has_evidence=Event.objects.filter(account_id=account_id).exists(),
         is_curator=eyes.is_curator,
+        decides_everywhere=eyes.has_role_at_root(Role.CURATOR),
         sees_jobs=eyes.has_role_at_root(Role.ACCOUNT_ADMIN),
     )
 

@@ -134,6 +134,7 @@ def test_no_page_of_the_admin_holds_it(planted: Account, client: Client) -> None
     sign_in(client, person_in(planted, role=Role.ACCOUNT_ADMIN))
     secrets = _secrets()
     pages = [client.get(reverse("admin:index")).content]
+    pages += [client.get(reverse("admin:name_pairs"), {"state": state}).content for state in PairState.values]
     for model in admin.site._registry:
         pages += _pages(client, model)
     assert len(pages) > 20
