@@ -36,7 +36,11 @@ class Visibility:
 
     def current(self, table: str) -> str:
         """Return the condition on the rows of an index table; all of it can be checked inside the index."""
-        return f"{self.allowed(table)} AND {table}.active AND {_WINDOW.format(t=table)}"
+        return f"{self.allowed(table)} AND {table}.active AND {self.window(table)}"
+
+    def window(self, table: str) -> str:
+        """Return the part of being current that is about time: not expired, begun and not ended."""
+        return _WINDOW.format(t=table)
 
     def allowed(self, table: str) -> str:
         """Return the condition without the test of being current: for rows chosen by their history."""
