@@ -21,8 +21,8 @@ from retrieval.embedders.base import Vector
 from retrieval.lexical import any_of
 from retrieval.visibility import Visibility
 
-_TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
-_KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
+TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
+KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
 #: The passage next to ``s``, one way; where two claim that place, none.
 _NEXT = (
     "SELECT q.id, {later} AS later FROM (SELECT p.id, row_number() OVER (ORDER BY p.occurred_at {way}, p.ordinal {way})"
@@ -39,6 +39,10 @@ _AFTER = _NEXT.format(later="true", way="ASC", step=">", bound="<", sign="+")
 _EPOCH = "date_part('epoch', {})"
 #: Room for lexemes in a statement grows by this many; an empty one costs nothing that could be measured.
 SLOTS = 8
+
+
+#: Facts of a scope that are compared when nothing is asked: with 20,000 in it, all of them took 180 ms.
+SALIENT_AMONG = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +154,7 @@ def nearest(
 
     ``among`` replaces the test of being current by membership in these ids.
     """
-    table, key = vector_tables.table(unit, question.space.dimensions), _KEY[unit]
+    table, key = vector_tables.table(unit, question.space.dimensions), KEY[unit]
     return _ids(
         f"SELECT v.{key} FROM {table} v WHERE {_condition(visible, 'v', key, among)} AND v.space_id = %(space)s"
         f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s {question.size}",
@@ -171,7 +175,7 @@ def matching(
 
     Rows whose text did not fit into the covering index are searched beside it.
     """
-    table, key = _TEXT[unit], _KEY[unit]
+    table, key = TEXT[unit], KEY[unit]
     halves = " UNION ALL ".join(
         f"SELECT t.{key}, {question.text_score('t')} AS score FROM {table} t"
         f" WHERE {_condition(visible, 't', key, among)} AND {fits} AND t.tsv @@ %(match)s::tsquery"
@@ -211,16 +215,19 @@ def naming(
 def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | None = None) -> list[uuid.UUID]:
     """Return the current facts that say most without a question: confident, corroborated, recent.
 
-    ``among`` replaces the test of being current by membership in these ids.
+    ``among`` replaces the test of being current by membership in these ids. Of more facts than
+    :data:`SALIENT_AMONG` the newest are compared, which are found in the index alone.
     """
-    current = " AND f.status IN ('active', 'provisional')" if among is None else ""
+    newest = " ORDER BY t.valid_from DESC NULLS FIRST, t.fact_id DESC LIMIT %(newest)s" if among is None else ""
+    current = " WHERE f.status IN ('active', 'provisional')" if among is None else ""
     return _ids(
-        "SELECT f.id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
-        f" WHERE {_condition(visible, 't', 'fact_id', among)}{current}"
-        " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0,"
-        " extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from)) / 2592000))) DESC, f.id"
-        " LIMIT %(limit)s",
-        {**visible.parameters(), "limit": limit, **_members(among)},
+        f"WITH n AS MATERIALIZED (SELECT t.fact_id FROM facts_facttext t"
+        f" WHERE {_condition(visible, 't', 'fact_id', among)}{newest})"
+        f" SELECT f.id FROM n JOIN facts_fact f ON f.id = n.fact_id{current}"
+        " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0, extract(epoch FROM"
+        " %(at)s - coalesce(f.valid_from, f.recorded_from))::float8 / 2592000))) DESC,"
+        ' f.statement COLLATE "C", f.valid_from, f.id LIMIT %(limit)s',
+        {**visible.parameters(), "limit": limit, "newest": SALIENT_AMONG, **_members(among)},
     )
 
 

@@ -40,6 +40,7 @@ from retrieval.reasons import MEANING, Action, Reason
 from retrieval.traces import Decision
 from retrieval.visibility import Visibility
 
+_TIMEOUT = "dropped: timeout"
 #: Longest question that is read; a longer one is refused.
 MAX_QUERY = 8_000
 
@@ -156,16 +157,16 @@ def assemble(
                 where = place or places.resolve(principal, request.asked)
                 return _answer(principal, request, profile, where, kind, words, vector, moment, progress)
         except OperationalError as error:
-            if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress):
+            if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress, asks=asks):
                 raise
             vector = None
 
 
-def _drop_one(progress: Progress) -> bool:
-    """Drop the next strategy after a search passed its deadline, the vectors first; false when none is left."""
-    for strategy in ("semantic", "lexical"):
+def _drop_one(progress: Progress, *, asks: bool) -> bool:
+    """Drop the next strategy after a search passed its deadline, the dearest first; false when none is left."""
+    for strategy in ("semantic", "lexical") if asks else ("salience_recency", "cards"):
         if not progress.strategies.get(strategy, "").startswith("dropped"):
-            progress.strategies[strategy] = "dropped: timeout"
+            progress.strategies[strategy] = _TIMEOUT
             return True
     return False
 
@@ -209,7 +210,7 @@ def _answer(
     budget = Budget(limit=request.budget, unit=request.budget_unit)
     if not request.query.strip():
         draft = _standing(place, visible, request, profile, budget, progress)
-    elif progress.strategies.get("lexical") == "dropped: timeout":
+    elif progress.strategies.get("lexical") == _TIMEOUT:
         draft = serving.Draft()
     else:
         shown = _profile_of_reader(place, visible, request, budget, progress)
@@ -248,8 +249,13 @@ def _standing(
 
     Cards are of now: where another time was asked about, facts of that time are all there is.
     """
+    now_asked = not request.as_of and not request.known_at
+    shown = Shown()
+    if now_asked and progress.strategies.get("cards") != _TIMEOUT:
+        shown = _cards(place, visible, request, budget, progress)
+    if progress.strategies.get("salience_recency") == _TIMEOUT:
+        return shown.join(serving.Draft())
     past = _past(visible, request)
-    shown = _cards(place, visible, request, budget, progress) if past is None else Shown()
     salient = candidates.salient(visible, limit=profile.top, among=past)
     decided = shown.decided
     ids = [fact_id for fact_id in salient if fact_id not in decided]
@@ -408,7 +414,9 @@ def _packet(
     draft: serving.Draft, place: Place, visible: Visibility, request: ContextRequest, progress: Progress
 ) -> Packet:
     """Return the packet with its warnings and status."""
-    failed = progress.strategies.get("lexical") == "dropped: timeout"
+    failed = progress.strategies.get("lexical") == _TIMEOUT or (
+        progress.strategies.get("salience_recency") == _TIMEOUT and not draft.cards
+    )
     warnings = list(_warnings(draft.decisions, progress))
     packet = Packet(
         cards=draft.cards,

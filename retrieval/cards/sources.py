@@ -148,7 +148,8 @@ _WEIGHT = (
     " * (1 + ln(1 + f.corroboration))"
 )
 _RECENCY = (
-    "exp(-least(700, greatest(0, extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from)) / 2592000)))"
+    "exp(-least(700, greatest(0,"
+    " extract(epoch FROM %(at)s - coalesce(f.valid_from, f.recorded_from))::float8 / 2592000)))"
 )
 _IN_THREAD = (
     " AND f.id IN (SELECT e.fact_id FROM facts_event v JOIN facts_evidence e"

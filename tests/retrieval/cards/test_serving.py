@@ -16,7 +16,7 @@ from facts.models import Account, Fact, Subject
 from facts.vocabulary import Sensitivity, Status, Volatility
 from governance import forgetting
 from governance.access import Principal, Right
-from retrieval import rendering, statistics
+from retrieval import candidates, context, rendering, statistics
 from retrieval.cards import rebuilding
 from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.models import Card, CardKind, Trace
@@ -368,6 +368,45 @@ def test_standing_context_needs_few_queries_however_many_cards(
     sent = [query["sql"] for query in captured.captured_queries if "SAVEPOINT" not in str(query["sql"])]
     # account and bounds, cards, cited facts, salient facts, those that no card says, trace
     assert len(sent) == 6
+
+
+def _sleep(*args: object, **kwargs: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(5)")
+
+
+def test_without_time_for_facts_cards_are_served_and_it_is_said(
+    facts: dict[str, Fact], ask: Ask, settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CONTEXT_DEADLINE_MS = 50
+    monkeypatch.setattr(context.candidates, "salient", _sleep)
+    answer = ask("", exact=False)
+    assert [kind for kind, _ in _cards(answer)] == [CardKind.SUBJECT_PROFILE]
+    assert answer.packet.facts == []
+    assert answer.packet.status is PacketStatus.DEGRADED
+    assert answer.packet.warnings == ["degraded_retrieval: without salience_recency (timeout)"]
+    assert Trace.objects.get(pk=answer.trace_id).status == "degraded"
+
+
+def test_without_time_for_anything_the_packet_has_failed(
+    facts: dict[str, Fact], ask: Ask, settings: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.CONTEXT_DEADLINE_MS = 50
+    monkeypatch.setattr(context.candidates, "salient", _sleep)
+    monkeypatch.setattr(context.cards, "_stored", _sleep)
+    answer = ask("", exact=False)
+    assert (answer.packet.status, answer.packet.empty_reason) == (PacketStatus.FAILED, EmptyReason.RETRIEVAL_FAILED)
+    assert answer.packet.warnings == ["degraded_retrieval: without cards (timeout), salience_recency (timeout)"]
+    assert (answer.projection_cache_hit, answer.fast_fallback) == (False, False)
+
+
+def test_of_very_many_facts_the_newest_are_compared(ana: Subject, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "SALIENT_AMONG", 2)
+    for number in range(4):
+        FactFactory(subject=ana, statement=f"Fact {number}.", valid_from=JANUARY + timedelta(days=number))
+    assert statements(ask("")) == ["Fact 3.", "Fact 2."]
+    FactFactory(subject=ana, statement="Of unknown age.", valid_from=None)
+    assert statements(ask("")) == ["Of unknown age.", "Fact 3."]
 
 
 def test_a_card_about_names_is_called_by_nothing_but_what_it_says(account: Account, ana: Subject, ask: Ask) -> None:
