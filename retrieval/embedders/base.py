@@ -39,9 +39,9 @@ def normalised(numbers: Any, *, dimensions: int) -> Vector:
 class Embedder(Protocol):
     """Turns texts into unit vectors of ``identity.dimensions`` float32 numbers.
 
-    ``bounded`` tells that a query is answered in this process in bounded time, so that it needs no deadline
-    of its own; ``remote`` that texts are sent to somebody. ``blueprint`` is what it can be made again from, without secrets (``registry.make``). Both methods
-    raise :class:`EmbeddingUnavailable`.
+    ``bounded`` tells that a query is answered in this process in bounded time, so that it needs no deadline of its
+    own; ``remote`` that texts are sent to somebody. ``blueprint`` is what it can be made again from, without secrets
+    (``retrieval.embedders.making``). Both methods raise :class:`EmbeddingUnavailable`.
     """
 
     identity: EmbedderIdentity

@@ -15,6 +15,7 @@ from facts.embedding import EmbedderIdentity
 from retrieval.embedders import onnx
 from retrieval.embedders.base import Embedder
 from retrieval.embedders.local import PACKAGED, QUANTISED, LocalEmbedder
+from retrieval.embedders.nano import PACKAGE, NanoEmbedder
 from retrieval.embedders.onnx import OnnxEmbedder, Recipe
 from retrieval.embedders.openai_compatible import OpenAIEmbedder
 
@@ -90,7 +91,7 @@ def _openai(blueprint: Blueprint) -> OpenAIEmbedder:
 
 
 _MAKERS: Mapping[str, Callable[[Blueprint], Embedder]] = MappingProxyType(
-    {"local": _local, "onnx": _onnx, OPENAI: _openai}
+    {"local": _local, "onnx": _onnx, PACKAGE: lambda blueprint: NanoEmbedder(), OPENAI: _openai}
 )
 
 
@@ -125,6 +126,7 @@ PROVIDERS: Mapping[str, Callable[[], Embedder | None]] = MappingProxyType(
     {
         "local": lambda: _local({"weights": settings.LOCAL_EMBEDDER_WEIGHTS}),
         "onnx": _configured_onnx,
+        PACKAGE: NanoEmbedder,
         OPENAI: _configured_openai,
         "none": lambda: None,
     }

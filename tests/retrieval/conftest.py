@@ -52,9 +52,10 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEmbedder]:
     monkeypatch.setattr(embedding, "_spaces", {})
     # How often a process looks which space serves is no part of what these tests count.
     monkeypatch.setattr(embedding, "NOTICE_SECONDS", 3_600)
+    before = embedding._state
     embedding.register(made)
     yield made
-    registry.register()
+    embedding._state = before
 
 
 def index_vectors(account: Account) -> None:

