@@ -7,12 +7,9 @@ figures.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from django.db import connection
 
 from facts.models import IndexedUnit, Scope
 from governance.access import Principal
@@ -24,12 +21,11 @@ from retrieval.profile_versions import require_administrator
 from retrieval.profiles import ContextProfile, SearchProfile
 from retrieval.search import SearchRequest, search
 from retrieval.search_answer import SearchAnswer
+from retrieval.transactions import settings_kept
 
 #: Queries answered at once, newest first: each is asked twice.
 MOST_QUERIES = 8
 PURPOSE = "profile preview"
-#: Settings of the running transaction that a read changes, and that the rest of it keeps.
-_BORROWED = ("statement_timeout", "synchronous_commit")
 
 
 class Key(NamedTuple):
@@ -94,7 +90,7 @@ def preview(
 
 def _ask(principal: Principal, query: StoredQuery, profile: ContextProfile | SearchProfile) -> Side:
     place = {"scope_path": query.scope.path, "exact": query.subject_key != "", "subject_key": query.subject_key}
-    with _transaction_settings_kept():
+    with settings_kept():
         if isinstance(profile, ContextProfile):
             request = ContextRequest(**place, query=query.query, purpose=PURPOSE)
             return _packet(assemble(principal=principal, request=request, profile=profile, kind=TraceKind.PREVIEW))
@@ -126,17 +122,3 @@ def _results(answer: SearchAnswer) -> Side:
         tokens=None,
         trace_id=answer.trace_id,
     )
-
-
-@contextmanager
-def _transaction_settings_kept() -> Iterator[None]:
-    """Give the running transaction its time limits back after a read that set its own."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(['current_setting(%s)'] * len(_BORROWED))}", _BORROWED)
-        before = cursor.fetchone()
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {', '.join(['set_config(%s, %s, true)'] * len(_BORROWED))}",
-            [part for pair in zip(_BORROWED, before, strict=True) for part in pair],
-        )

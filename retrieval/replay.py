@@ -28,9 +28,12 @@ from retrieval.reasons import Action
 from retrieval.search import SearchRequest, search
 from retrieval.strategies.base import SourceFilters
 from retrieval.traces import unpack
+from retrieval.transactions import settings_kept
 
 #: Facts of which it is looked up why they were not even considered; the others are only said to be missing or new.
 EXPLAINED = 20
+#: Reads that ask something, and were made to be answered.
+REPLAYABLE = frozenset({TraceKind.CONTEXT, TraceKind.SEARCH, TraceKind.ASK})
 
 
 class ReplayMode(StrEnum):
@@ -80,12 +83,13 @@ def replay(principal: Principal, trace_id: uuid.UUID, *, mode: ReplayMode) -> Re
     """
     with account_transaction(principal.account_id):
         original = selectors.get_trace(principal, trace_id)
-        if original.kind in (TraceKind.PROFILE, TraceKind.REPLAY, TraceKind.PREVIEW):
+        if original.kind not in REPLAYABLE:
             message = "Only context, search and ask calls are replayed."
             raise DomainError(message, code="not_replayable", field="trace_id")
         place = rereading.place_of(original)
         profile, notes = _profile(original, mode)
-    replayed_id = _ask_again(principal, original, place, profile, mode)
+    with settings_kept():
+        replayed_id = _ask_again(principal, original, place, profile, mode)
     with account_transaction(principal.account_id):
         replayed = Trace.objects.get(account_id=principal.account_id, pk=replayed_id)
         replayed.request = {**replayed.request, "replay_of": str(original.pk), "mode": mode.value}

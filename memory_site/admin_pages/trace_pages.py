@@ -1,23 +1,30 @@
-"""Traces: which reads there were, and for each what happened to everything that was considered."""
+"""Traces: which reads there were, what happened to everything considered, the same read again, and why not a fact."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET, require_POST
 
+from facts.errors import DomainError
 from facts.models import Fact, IndexedUnit, Passage
-from memory_site.admin_pages.fact_display import instant, words
-from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+from memory_site.admin_pages.fact_display import instant, moment, plain, words
+from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
+from retrieval import replay, why_not
 from retrieval.models import Trace
+from retrieval.replay import REPLAYABLE, ReplayMode
 from retrieval.traces import unpack
 
 
@@ -102,6 +109,50 @@ class TraceAdmin(GovernedAdmin):
         """When it was read."""
         return instant(trace.created_at)
 
+    def get_urls(self) -> list[URLPattern]:
+        """Add the addresses of the two questions that can be asked about a trace."""
+        view = self.admin_site.admin_view
+        return [
+            path("<uuid:pk>/replay/", view(require_POST(self.replay)), name="trace_replay"),
+            path("<uuid:pk>/why/", view(require_GET(self.why)), name="trace_why"),
+            *super().get_urls(),
+        ]
+
+    def replay(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Ask again, of the store as it was or as it is, and show both answers side by side."""
+        trace = self.get_or_404(request, str(pk))
+        mode = ReplayMode.THEN if request.POST.get("mode") == ReplayMode.THEN else ReplayMode.NOW
+        try:
+            found = replay.replay(request.principal, trace.pk, mode=mode)
+        except DomainError as error:
+            messages.error(request, error.message)
+            return redirect(reverse("admin:retrieval_trace_change", args=[pk]))
+        context = self.context(request, title="Asked again", trace=trace, found=found)
+        return TemplateResponse(request, "memory/trace_replay.html", context)
+
+    def why(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Say what became of one fact, whether or not it was considered."""
+        trace = self.get_or_404(request, str(pk))
+        asked, found, error = typed(request.GET, "fact"), None, ""
+        try:
+            found = why_not.why(request.principal, trace.pk, uuid.UUID(asked))
+        except ValueError:
+            error = "A fact is named by its id, such as its page shows it."
+        except DomainError as refused:
+            error = refused.message
+        context = self.context(
+            request,
+            title="Why not this fact?",
+            trace=trace,
+            asked=asked,
+            found=found,
+            obstacles=[(one, [(name, _figure(value)) for name, value in one.detail.items()]) for one in found.obstacles]
+            if found
+            else [],
+            error=error,
+        )
+        return TemplateResponse(request, "memory/trace_why.html", context, status=200 if found else 404)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -128,6 +179,7 @@ class TraceAdmin(GovernedAdmin):
             actions=Counter(row["action"] for row in decisions),
             strategies=trace.strategies.items() if isinstance(trace.strategies, dict) else [],
             timings=trace.timings.items() if isinstance(trace.timings, dict) else [],
+            replayable=trace.kind in REPLAYABLE,
             used=_share(trace.tokens / trace.budget if trace.budget and trace.budget_unit == "tokens" else None),
         )
         return TemplateResponse(request, "memory/trace.html", context)
@@ -155,3 +207,12 @@ def _passages(eyes: Sight, ids: list[str]) -> dict[str, Passage]:
 def _share(value: float | None) -> int | None:
     """Return a part of one in whole percent, for a bar."""
     return None if value is None else round(100 * min(max(value, 0.0), 1.0))
+
+
+def _figure(value: object) -> str:
+    """Return what goes with an obstacle as text."""
+    if isinstance(value, datetime):
+        return moment(value)
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return "–" if value is None else plain(value)
