@@ -19,7 +19,7 @@ from facts.tenancy import account_transaction
 from governance.access import Principal
 from retrieval import overrides, traces
 from retrieval.ask import answering, planner, recording, verdict
-from retrieval.ask.answering import AnswerFailed
+from retrieval.ask.answering import AnswerFailed, Worded
 from retrieval.ask.effort import EFFORTS, FIXED_EVIDENCE_TOKENS, Effort
 from retrieval.ask.evidence import BASE, Evidence, EvidenceKey, of_result
 from retrieval.ask.planner import Admission, Plan
@@ -54,9 +54,11 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
 
     Raises ``DomainError`` for what the caller may not ask. A model that fails is no error: the answer says so.
     """
-    started, moment = perf_counter(), now()
+    started = perf_counter()
     asked = replace(request.search, units=(IndexedUnit.FACT,))
     base = search(principal=principal, request=asked, kind=None)
+    # After the search, so that nothing it found begins later than the instant as of which is answered.
+    moment = now()
     reading = Reading.of(principal, asked, base.place, moment)
     page = [of_result(found, origin=BASE) for found in base.results]
     effort = EFFORTS.get(request.effort)
@@ -70,14 +72,14 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
     )
     reference_time = reading.visible.at
     outcome = _word(principal, asked.query, admission.offered, reference_time)
-    recall = None
-    if effort and plan:
-        recall = planner.report(plan, admission, effort=effort, profile=base.profile_version, base=len(page))
     with account_transaction(principal.account_id, local=_FINISHING):
         there = reading.still_there([*page, *found])
         shown = _without(base, there)
         admission = _only(admission, there)
         result = outcome.settle(admission.offered)
+        recall = None
+        if effort and plan:
+            recall = planner.report(plan, admission, effort=effort, profile=base.profile_version, base=len(page))
         trace = recording.trace_of(
             principal=principal,
             request=request,
@@ -121,33 +123,35 @@ def _gather(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Worded:
-    """What came of wording an answer from ``evidence``: the verdict, or ``None`` where no model was asked."""
+class _Outcome:
+    """What came of having an answer worded from ``evidence``: words, a failure, or neither where nobody was asked."""
 
     evidence: Sequence[Evidence]
-    verdict: Verdict | None = None
+    worded: Worded | None = None
+    failure: AnswerFailed | None = None
 
     def settle(self, still_there: Sequence[Evidence]) -> Verdict:
         """Return what may be said of it, given the evidence that may still be told."""
-        if self.verdict is None:
+        if self.failure is not None:
+            return verdict.of_failure(self.failure, still_there)
+        if self.worded is None:
             return verdict.without_model(still_there)
-        if len(still_there) < len(self.evidence):
-            return verdict.evidence_changed(self.verdict)
-        return self.verdict
+        result = verdict.of_model(self.worded, self.evidence)
+        return result if len(still_there) == len(self.evidence) else verdict.evidence_changed(result)
 
 
-def _word(principal: Principal, question: str, offered: Sequence[Evidence], reference_time: datetime) -> _Worded:
+def _word(principal: Principal, question: str, offered: Sequence[Evidence], reference_time: datetime) -> _Outcome:
     """Have the answer worded, outside of any transaction."""
     answerer = answering.configured() if offered else None
     if answerer is None:
-        return _Worded(evidence=offered)
+        return _Outcome(evidence=offered)
     try:
         worded = answerer.answer(
             account_id=principal.account_id, question=question, evidence=offered, reference_time=reference_time
         )
     except AnswerFailed as failure:
-        return _Worded(evidence=offered, verdict=verdict.of_failure(failure, offered))
-    return _Worded(evidence=offered, verdict=verdict.of_model(worded, offered))
+        return _Outcome(evidence=offered, failure=failure)
+    return _Outcome(evidence=offered, worded=worded)
 
 
 def _without(base: SearchAnswer, there: set[EvidenceKey]) -> SearchAnswer:

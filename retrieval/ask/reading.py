@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from facts.clock import now
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
@@ -52,12 +53,13 @@ class Reading:
         return [told[fact_id] for fact_id in ids if fact_id in told]
 
     def still_there(self, evidence: Sequence[Evidence]) -> set[EvidenceKey]:
-        """Return what of the evidence the reader may be told now; inside the account."""
+        """Return what of the evidence the reader may be told at this moment; inside the account."""
         known_at = self.request.known_at
+        present = replace(self, visible=replace(self.visible, now=now()))
         ids = {
             unit: list(dict.fromkeys(item.key.id for item in evidence if item.key.unit is unit)) for unit in IndexedUnit
         }
-        facts = {row.id for row in self.facts(ids[IndexedUnit.FACT])}
+        facts = {row.id for row in present.facts(ids[IndexedUnit.FACT])}
         if self.in_the_past and facts:
             facts &= set(self.visible.past_facts(known_at=known_at))
         told = {EvidenceKey(IndexedUnit.FACT, fact_id) for fact_id in facts}

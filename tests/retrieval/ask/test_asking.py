@@ -186,6 +186,21 @@ def test_what_is_forgotten_while_the_model_works_is_not_told(ana: Subject, quest
     assert decisions(answer) == {str(kept.id): ("offered", 1)}
 
 
+def test_what_is_forgotten_while_a_call_fails_is_not_listed(ana: Subject, question: Question, model: Any) -> None:
+    FactFactory(subject=ana, statement="Ana lives with Bob.")
+    gone = FactFactory(subject=ana, statement="Ana lives in Lyon.")
+
+    def failing(evidence: Sequence[Evidence]) -> Worded:
+        Fact.objects.filter(pk=gone.pk).update(expires_at=now())
+        index.sync_facts(gone.account_id, [gone.id])
+        raise AnswerFailed("provider_error")
+
+    model(failing)
+    result = question(effort="low")
+    assert (result.verdict.statements, result.verdict.degraded) == (["Ana lives with Bob."], "provider_error")
+    assert (result.recall["admitted_count"], texts(result.offered)) == (1, ["Ana lives with Bob."])
+
+
 def test_the_past_is_answered_as_of_then(ana: Subject, question: Question, model: Any) -> None:
     FactFactory(subject=ana, statement="Ana lives in Nice.", valid_from=JANUARY, valid_to=MAY, status=Status.SUPERSEDED)
     FactFactory(subject=ana, statement="Ana lives in Lyon.", valid_from=MAY)
