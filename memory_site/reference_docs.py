@@ -14,7 +14,9 @@ from facts import status_graph
 from ingest import reasons
 from memory_site import environment
 from memory_site.api import reference, schema
+from retrieval import profile_settings, why_not
 from retrieval import reasons as retrieval_reasons
+from retrieval.models import ProfileName
 
 NOTICE = "<!-- Written by `manage.py generate_docs`; change the code it comes from instead. -->"
 
@@ -50,7 +52,40 @@ def traces_page() -> str:
         "(`action`) and why (`reason_code`). `GET /v1/inspect/{trace_id}` and the trace pages of the admin show them.",
         "",
         retrieval_reasons.reference_table(),
+        "`GET /v1/traces/{trace_id}/why/{fact_id}` answers for any fact that the caller may see, also one that was",
+        "never considered. Beside the reasons above it knows these obstacles, in the order of the pipeline:",
+        "",
+        why_not.reference_table(),
+        "`POST /v1/traces/{trace_id}/replay` asks the question of a trace again, of what was known then or of the",
+        "store as it is, as its reader may read today, and compares the two answers. Whoever asks is shown what they",
+        "may see.",
+        "",
     ]
+    return "\n".join(lines)
+
+
+def profiles_page() -> str:
+    """Return the page about retrieval profiles: what there is, what may be overridden, and which one holds."""
+    lines = ["# Retrieval profiles", "", NOTICE, ""]
+    lines += [
+        "A profile says how much each way of finding counts and how long a read may take. `POST /v1/context` reads by",
+        "`context`, `POST /v1/search` by `balanced` unless it names another, `POST /v1/ask` by `thorough`.",
+        "",
+        "Account administrators override settings for the account or for a scope and what is below it, on the page",
+        "*Profiles* of the admin, where stored queries show beforehand what a change does. The nearest override",
+        "upwards holds: of the scope of the call, of a scope above it, of the account; then what is built in. Every",
+        "version is kept with its reason, and an earlier one can be brought back. Answers and traces name the",
+        "profile, its version and the override, such as `balanced-1-3-1f0c9a2e`: built-in version 1, version 3 of an",
+        "override, and a digest of its settings. A change holds in every process within five seconds.",
+        "",
+        "Only the proportions of weights count; a strategy with the weight 0 is not run. The profile `minimal` takes",
+        "no override and is offered only with `MEMHOUSE_EXPERIMENTAL_MINIMAL_RECALL`. `SEARCH_STRATEGIES` switches",
+        "strategies off whatever a profile says.",
+        "",
+    ]
+    for name in ProfileName:
+        if profile_settings.settings_of(name):
+            lines += [f"## `{name}`", "", profile_settings.reference_table(name)]
     return "\n".join(lines)
 
 
@@ -96,6 +131,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "outcomes.md": outcomes_page,
     "lifecycle.md": lifecycle_page,
     "traces.md": traces_page,
+    "profiles.md": profiles_page,
     "settings.md": settings_page,
 }
 

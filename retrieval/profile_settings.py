@@ -166,6 +166,15 @@ def label(settings: Mapping[str, float | int], version: int) -> str:
     return f"{version}-{hashlib.sha256(written.encode()).hexdigest()[:8]}"
 
 
+def reference_table(name: str) -> str:
+    """Return the settings of a profile as a Markdown table for the documentation."""
+    lines = ["| Setting | Built in | From | To | What for |", "|---|---|---|---|---|"]
+    for (key, setting), value in zip(settings_of(name).items(), built_in(name).values(), strict=True):
+        shown = "operator's" if value is None else f"{value:g}"
+        lines.append(f"| `{key}` | {shown} | {setting.least:g} | {setting.most:g} | {setting.help} |")
+    return "\n".join(lines) + "\n"
+
+
 def _value(profile: ContextProfile | SearchProfile, key: str) -> float | int | None:
     if not key.startswith("weights."):
         return getattr(profile, key)

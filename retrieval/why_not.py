@@ -55,9 +55,9 @@ class Obstacle(StrEnum):
     SCOPE_NOT_READABLE = "scope_not_readable"
     SUBJECT_UNKNOWN = "subject_unknown"
     OTHER_SUBJECT = "other_subject"
-    NOT_FOR_READER = "not_for_reader"
     NOT_RECORDED_YET = "not_recorded_yet"
     NOT_CURRENT = "not_current"
+    NOT_FOR_READER = "not_for_reader"
     NOT_BEGUN = "not_begun"
     ENDED = "ended"
     EXPIRED = "expired"
@@ -71,9 +71,9 @@ MEANING: Mapping[str, str] = {
     Obstacle.SCOPE_NOT_READABLE: "Its scope is one that the credential of the call may not read today.",
     Obstacle.SUBJECT_UNKNOWN: "The call named a subject about which nothing was stored.",
     Obstacle.OTHER_SUBJECT: "It is about another subject than the call.",
-    Obstacle.NOT_FOR_READER: "The audience rule keeps it from the reader of the call.",
     Obstacle.NOT_RECORDED_YET: "It was not recorded yet.",
     Obstacle.NOT_CURRENT: "Its status was not one that is served.",
+    Obstacle.NOT_FOR_READER: "The audience rule keeps it from the reader of the call.",
     Obstacle.NOT_BEGUN: "It did not hold yet at the time that was asked about.",
     Obstacle.ENDED: "It did not hold any more at the time that was asked about.",
     Obstacle.EXPIRED: "It had expired.",
@@ -111,6 +111,13 @@ class Explanation:
     def served(self) -> bool:
         """Whether the read served it."""
         return self.decision is not None and self.decision["action"] == Action.INCLUDED
+
+
+def reference_table() -> str:
+    """Return the obstacles beyond the reasons of decisions as a Markdown table for the documentation."""
+    lines = ["| Obstacle | Meaning |", "|---|---|"]
+    lines += [f"| `{code}` | {MEANING[code]} |" for code in Obstacle]
+    return "\n".join(lines) + "\n"
 
 
 def why(principal: Principal, trace_id: uuid.UUID, fact_id: uuid.UUID) -> Explanation:
