@@ -55,7 +55,9 @@ def analyse(
     passages = f"{about} AND x.subject_id = %(subject)s" if subject_id else about
     (lexemes, passages_stored, counted), *_ = statements.rows(
         f"SELECT tsvector_to_array({textindex.tsvector_sql()}),"
-        f" EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active),"
+        # One index for each half; without either the whole table may be read where there is no passage.
+        f" EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active AND x.fits)"
+        f" OR EXISTS (SELECT FROM facts_passagetext x WHERE {passages} AND x.active AND NOT x.fits),"
         " (SELECT jsonb_agg(jsonb_build_array(x.unit, x.rows, x.counts)) FROM facts_commonlexemes x"
         f" WHERE {about} AND x.subject_id IS NOT DISTINCT FROM %(subject)s::uuid)",
         {

@@ -49,7 +49,9 @@ def matches_anything(question: StrategyQuestion) -> bool:
 
 
 def _exists(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> bool:
-    return statements.rows(f"SELECT EXISTS ({_matching(question, unit, 'SELECT')})", _values(question, match))[0][0]
+    return statements.rows(
+        f"SELECT EXISTS ({text_match.matching(question, unit, 'SELECT')})", _values(question, match)
+    )[0][0]
 
 
 def _best(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> list[Hit]:
@@ -57,12 +59,12 @@ def _best(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> li
     key, table = rows.KEY[unit], rows.TEXT_TABLE[unit]
     columns = f"SELECT t.{key} AS id, {match.score('t')} AS held, t.tsv, t.valid_from"
     head = (
-        f"SELECT id, held FROM ({_matching(question, unit, columns)}) m"
+        f"SELECT id, held FROM ({text_match.matching(question, unit, columns)}) m"
         " ORDER BY held DESC, tsv, valid_from, id LIMIT %(head)s"
     )
     scored = (
-        f"SELECT h.id, h.held + {NEARNESS_BONUS} * coalesce(({_NEARNESS}), 0) AS score"
-        f" FROM ({head}) h JOIN {table} n ON n.{key} = h.id"
+        f"SELECT h.id, h.held + {NEARNESS_BONUS} * coalesce(({_NEARNESS}), 0) AS score FROM ({head}) h"
+        f" CROSS JOIN LATERAL (SELECT t.tsv FROM {table} t WHERE t.{key} = h.id OFFSET 0) n"
     )
     values = {
         **_values(question, match),
@@ -72,15 +74,6 @@ def _best(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> li
         "near": NEAR,
     }
     return rows.hits(unit, scored, values)[: question.limit]
-
-
-def _matching(question: StrategyQuestion, unit: IndexedUnit, columns: str) -> str:
-    """Return the query of all matching rows; those that did not fit into the covering index are looked at beside it."""
-    return " UNION ALL ".join(
-        f"{columns} FROM {rows.TEXT_TABLE[unit]} t WHERE {rows.condition(question, unit, 't')} AND {fits}"
-        " AND t.tsv @@ %(match)s::tsquery"
-        for fits in ("t.fits", "NOT t.fits")
-    )
 
 
 def _values(question: StrategyQuestion, match: TextMatch) -> Mapping[str, Any]:

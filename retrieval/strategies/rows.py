@@ -18,11 +18,14 @@ TEXT_TABLE = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_pa
 KEY = {IndexedUnit.FACT: "fact_id", IndexedUnit.PASSAGE: "passage_id"}
 
 #: What is read of a found row of each unit: its words, since when it holds or when it was said, and what withholds it.
+#: By its key, one by one: left to itself the planner reads all rows of the account where it has not counted them yet.
 _CONTENT = {
-    IndexedUnit.FACT: "SELECT x.*, c.statement, date_part('epoch', c.valid_from), c.withheld"
-    " FROM ({found}) x JOIN facts_fact c ON c.id = x.id",
-    IndexedUnit.PASSAGE: "SELECT x.*, c.text, date_part('epoch', c.occurred_at), c.withheld"
-    " FROM ({found}) x JOIN facts_passage c ON c.id = x.id",
+    IndexedUnit.FACT: "SELECT x.*, c.text, c.moment, c.withheld FROM ({found}) x CROSS JOIN LATERAL ("
+    "SELECT f.statement AS text, date_part('epoch', f.valid_from) AS moment, f.withheld"
+    " FROM facts_fact f WHERE f.id = x.id OFFSET 0) c",
+    IndexedUnit.PASSAGE: "SELECT x.*, c.text, c.moment, c.withheld FROM ({found}) x CROSS JOIN LATERAL ("
+    "SELECT p.text, date_part('epoch', p.occurred_at) AS moment, p.withheld"
+    " FROM facts_passage p WHERE p.id = x.id OFFSET 0) c",
 }
 
 

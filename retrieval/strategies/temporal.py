@@ -14,11 +14,11 @@ _DAY = 86_400
 #: The nearness of a row to ``as_of``: 1 for a state, which held then or would not be found, and for an event that was
 #: going on; for an event that was over, and for what was said, 1 / (1 + days since).
 _NEARNESS = {
-    IndexedUnit.FACT: "CASE WHEN d.form = 'state' OR t.valid_to IS NOT NULL THEN 1 ELSE {since} END",
+    IndexedUnit.FACT: "CASE WHEN t.valid_to IS NOT NULL OR"
+    " (SELECT f.form = 'state' FROM facts_fact f WHERE f.id = t.fact_id) THEN 1 ELSE {since} END",
     IndexedUnit.PASSAGE: "{since}",
 }
 _SINCE = f"1 / (1 + greatest(0, extract(epoch FROM %(at)s - t.valid_from)::float8) / {_DAY})"
-_DATED = {IndexedUnit.FACT: "facts_fact", IndexedUnit.PASSAGE: "facts_passage"}
 
 
 class Temporal:
@@ -45,13 +45,13 @@ class Temporal:
 
 def _near(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> list[tuple[Hit, float]]:
     """Return the nearest matching rows of a unit, each with the share of the question that it holds."""
-    key = rows.KEY[unit]
-    nearness = _NEARNESS[unit].format(since=_SINCE)
+    columns = (
+        f"SELECT t.{rows.KEY[unit]} AS id, {_NEARNESS[unit].format(since=_SINCE)} AS score,"
+        f" {match.score('t')} AS held, t.tsv, t.valid_from"
+    )
     found = (
-        f"SELECT t.{key} AS id, {nearness} AS score, {match.score('t')} AS held"
-        f" FROM {rows.TEXT_TABLE[unit]} t JOIN {_DATED[unit]} d ON d.id = t.{key}"
-        f" WHERE {rows.condition(question, unit, 't')} AND t.valid_from IS NOT NULL AND t.tsv @@ %(match)s::tsquery"
-        f" ORDER BY score DESC, held DESC, t.tsv, t.valid_from, t.{key} LIMIT %(limit)s"
+        f"SELECT id, score, held FROM ({text_match.matching(question, unit, columns)}) m"
+        " WHERE valid_from IS NOT NULL ORDER BY score DESC, held DESC, tsv, valid_from, id LIMIT %(limit)s"
     )
     values = {**rows.parameters(question), **match.parameters()}
     return [

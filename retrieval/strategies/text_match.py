@@ -12,6 +12,7 @@ from facts.words import words
 from retrieval import common_lexemes, lexical
 from retrieval.candidates import Question
 from retrieval.common_lexemes import Commonness
+from retrieval.strategies import rows
 from retrieval.strategies.base import StrategyQuestion
 
 #: Changes when the same question could find other rows of the same index.
@@ -54,3 +55,15 @@ def _match(lexemes: Sequence[str], counted: Commonness, demanded: str | None) ->
     weights = lexical.weights(lexemes, counts=counted.counts, rows=counted.rows)
     rarer = lexical.rarer(weights, counts=counted.counts, rows=counted.rows)
     return TextMatch(query=demanded or lexical.any_of(rarer), question=Question(weights=weights))
+
+
+def matching(question: StrategyQuestion, unit: IndexedUnit, columns: str) -> str:
+    """Return the query of all matching rows of a unit's text table ``t``; ``columns`` is how it begins.
+
+    Rows that did not fit into the covering index are looked at beside it.
+    """
+    return " UNION ALL ".join(
+        f"{columns} FROM {rows.TEXT_TABLE[unit]} t WHERE {rows.condition(question, unit, 't')} AND {fits}"
+        " AND t.tsv @@ %(match)s::tsquery"
+        for fits in ("t.fits", "NOT t.fits")
+    )
