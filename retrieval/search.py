@@ -50,7 +50,7 @@ from retrieval.reasons import MEANING, Action, Reason
 from retrieval.reranking import Reranked
 from retrieval.running import Run
 from retrieval.search_answer import SearchAnswer
-from retrieval.stable_profile import StableProfile, stable_profile
+from retrieval.stable_profile import StableProfile, decided_with, stable_profile
 from retrieval.strategies import text_match
 from retrieval.strategies.base import Hit, Item, SourceFilters, StrategyQuestion
 from retrieval.strategies.lexical import matches_anything
@@ -284,6 +284,7 @@ def _answer(
     outcomes += _filtered(principal, reading, searched)
     warnings = list(_warnings(served.decisions, degraded))
     identity = _identity_profile(reading, request)
+    served.decisions = decided_with(served.decisions, identity)
     progress.lap("serve")
     answer = SearchAnswer(
         results=results,

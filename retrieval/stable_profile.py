@@ -23,7 +23,7 @@ from facts.models import IndexedUnit
 from facts.models.evidence import Withheld
 from facts.vocabulary import Category, EvidenceLevel, Form, Kind, Sensitivity, Status, Volatility
 from retrieval import identity_text, sources, tokens
-from retrieval.reasons import Reason
+from retrieval.reasons import MEANING, Action, Reason
 from retrieval.traces import Decision
 from retrieval.visibility import Visibility
 
@@ -172,6 +172,16 @@ def stable_profile(visible: Visibility, *, past: bool = False, known_at: datetim
         digest=_digest(reader, items),
         decisions=_decisions(rows, items, disputed),
     )
+
+
+def decided_with(decisions: Sequence[Decision], profile: StableProfile | None) -> list[Decision]:
+    """Return the decisions of a read that tells a profile too: each fact once, as told when either tells it."""
+    together = {(decision.unit, decision.id): decision for decision in decisions}
+    for decision in profile.decisions if profile else ():
+        known = together.setdefault((decision.unit, decision.id), decision)
+        if decision.reason is Reason.STABLE_PROFILE and MEANING[known.reason][0] is not Action.INCLUDED:
+            together[decision.unit, decision.id] = replace(known, reason=Reason.STABLE_PROFILE)
+    return list(together.values())
 
 
 def _rows(own: Visibility, *, among: Sequence[uuid.UUID] | None, known_at: datetime | None) -> list[Row]:

@@ -367,6 +367,18 @@ def test_a_trace_says_what_was_told_of_whom(ana: Subject, caller: Caller) -> Non
     ]
 
 
+def test_a_search_that_tells_a_profile_decides_about_it_too(ana: Subject, caller: Caller) -> None:
+    home = claim(ana, "home_city", "Lyon", "Ana lives in Lyon.")
+    tea = claim(ana, "likes", "tea", "Ana likes tea.")
+    asked = {**CALL, "query": "tea", "limit": 1, "types": ["fact"]}
+    plain = caller.post("/v1/search", asked).json()
+    both = caller.post("/v1/search", {**asked, "include_identity_profile": True}).json()
+    assert [item["id"] for item in plain["candidates"]] == [item["id"] for item in both["candidates"]] == [str(tea.id)]
+    assert [item["fact_id"] for item in both["identity_profile"]["items"]] == [str(home.id)]
+    decided = {row["id"]: row["reason"] for row in unpack(Trace.objects.get(pk=both["trace_id"]).decisions)}
+    assert decided == {str(tea.id): "top_score", str(home.id): "stable_profile"}
+
+
 def test_a_named_reader_needs_the_right(account: Account, ana: Subject, caller: Caller) -> None:
     claim(ana, "home_city", "Lyon", "Ana lives in Lyon.")
     asked = {"scope": "/support", "peer_key": "ana"}
