@@ -18,7 +18,7 @@ def _refused(name: str, settings: dict[str, object]) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "code", "field"),
+    ("name", "changes", "code", "field"),
     [
         ("nonsense", {}, "unknown_profile", "profile"),
         ("minimal", {"deadline_ms": 200}, "invalid_profile", "deadline_ms"),
@@ -38,8 +38,8 @@ def _refused(name: str, settings: dict[str, object]) -> tuple[str, str | None]:
         ("context", {"weights.vector": 0, "weights.text": 0, "weights.recency": 0}, "invalid_profile", "weights"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused(name: str, settings: dict[str, object], code: str, field: str) -> None:
-    assert _refused(name, settings) == (code, field)
+def test_what_is_out_of_bounds_is_refused(name: str, changes: dict[str, object], code: str, field: str) -> None:
+    assert _refused(name, changes) == (code, field)
 
 
 def test_only_what_differs_is_kept() -> None:
@@ -74,9 +74,9 @@ def test_the_label_depends_on_the_settings_and_not_on_their_order() -> None:
         st.sampled_from(sorted(profile_settings.SEARCH_SETTINGS)), st.floats(allow_nan=True) | st.integers()
     )
 )
-def test_whatever_is_accepted_makes_a_profile_that_runs_something(settings: dict[str, float]) -> None:
+def test_whatever_is_accepted_makes_a_profile_that_runs_something(changes: dict[str, float]) -> None:
     try:
-        profile = profile_settings.applied("thorough", settings, version=1)
+        profile = profile_settings.applied("thorough", changes, version=1)
     except DomainError:
         return
     assert sum(profile.weights.values()) > 0
