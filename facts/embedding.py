@@ -11,6 +11,7 @@ one holds every vector and :func:`serve` switches over; each process notices wit
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 
+from facts import embedding_usage
 from facts.clock import now
 from facts.models import EmbeddingSpace
 
@@ -167,9 +169,12 @@ def identity_of(row: EmbeddingSpace) -> EmbedderIdentity:
     )
 
 
-def try_embed(texts: Sequence[str], *, by: EmbeddingProvider | None = None) -> list[Embedded] | None:
+def try_embed(
+    texts: Sequence[str], *, by: EmbeddingProvider | None = None, account_id: uuid.UUID | None = None
+) -> list[Embedded] | None:
     """Return vectors for ``texts`` (by default of :func:`writing`), or ``None`` without an embedder or when it fails.
 
+    ``account_id``: on whose account a remote embedder's calls are booked.
     A failing embedder delays indexing and never loses a fact: rows without a vector are found and filled later.
     """
     embedder = (by or writing()) if texts else None
@@ -179,7 +184,8 @@ def try_embed(texts: Sequence[str], *, by: EmbeddingProvider | None = None) -> l
         # No connection waits for somebody else's answer.
         connection.close()
     try:
-        vectors = list(embedder.embed_documents(texts))
+        with embedding_usage.on_account(account_id):
+            vectors = list(embedder.embed_documents(texts))
         if len(vectors) != len(texts):
             raise ValueError("an embedder returns one vector for each text")
     except Exception as error:  # any provider, any failure: the fact must still be written

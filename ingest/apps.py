@@ -6,15 +6,17 @@ from django.apps import AppConfig
 
 
 class IngestConfig(AppConfig):
-    """Registers the app, and with the job ledger what runs its jobs."""
+    """Registers the app: with the job ledger what runs its jobs, and who books the calls of embedders."""
 
     name = "ingest"
     default_auto_field = "django.db.models.BigAutoField"
     verbose_name = "Ingestion"
 
     def ready(self) -> None:
-        """Tell the ledger which task processes events."""
+        """Tell the apps below what they call this one for."""
+        from facts import embedding_usage as port
         from facts import jobs
-        from ingest import line
+        from ingest import embedding_usage, line
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
+        port.register(embedding_usage.book)

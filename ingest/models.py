@@ -108,14 +108,15 @@ class ModelRole(models.TextChoices):
 
     EXTRACTION = "extraction"
     ANSWERER = "answerer"
+    EMBEDDING = "embedding"
 
 
 class ModelCall(Owned):
     """One try of a call to a model, successful or not: figures and codes, no content.
 
-    ``request_digest`` is keyed by the account's secret. Tokens are as the provider counted them. ``cost_usd`` is
-    ``None`` where tokens or price are not known. ``error_class`` is empty for an answer that could be used, ``notes``
-    names what was odd about one.
+    ``request_digest`` is keyed by the account's secret, and empty for embeddings. Tokens are as the provider counted
+    them. ``cost_usd`` is ``None`` where tokens or price are not known. ``error_class`` is empty for an answer that
+    could be used, ``notes`` names what was odd about one.
     """
 
     event = models.ForeignKey(Event, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)

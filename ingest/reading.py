@@ -194,7 +194,8 @@ def read(loaded: Loaded, extractor: Extractor) -> Reading:
         for piece in turn.slices
         if piece.text.strip()
     ]
-    vectors = embedding.try_embed([*slices, *(item.candidate.statement for item in proposed)])
+    texts = [*slices, *(item.candidate.statement for item in proposed)]
+    vectors = embedding.try_embed(texts, account_id=loaded.event.account_id)
     if vectors is not None:
         statements = vectors[len(slices) :]
         proposed = [

@@ -39,7 +39,7 @@ class AccountBooks:
     def before(self, ask: Ask) -> Answer | None:
         """Return the answer that an earlier try got. Raises ``ExtractionFailed`` when the budget is used up."""
         account_id = self._claim.job.account_id
-        with _briefly(account_id):
+        with briefly(account_id):
             held = jobs.kept(self._claim, self._digest(ask))
             if held is None:
                 budget.require(account_id)
@@ -49,7 +49,7 @@ class AccountBooks:
     def book(self, call: Call) -> None:
         """Write the call down, and keep its answer with the job."""
         answer = call.answer
-        with _briefly(self._claim.job.account_id):
+        with briefly(self._claim.job.account_id):
             digest = _record(
                 call,
                 account_id=self._claim.job.account_id,
@@ -77,13 +77,13 @@ class OpenBooks:
 
     def before(self, ask: Ask) -> Answer | None:
         """Return nothing. Raises ``ExtractionFailed`` when the budget is used up."""
-        with _briefly(self._account_id):
+        with briefly(self._account_id):
             budget.require(self._account_id)
         return None
 
     def book(self, call: Call) -> None:
         """Write the call down."""
-        with _briefly(self._account_id):
+        with briefly(self._account_id):
             _record(
                 call,
                 account_id=self._account_id,
@@ -130,7 +130,7 @@ def _digest(account_id: uuid.UUID, ask: Ask, *, model: str) -> str:
 
 
 @contextmanager
-def _briefly(account_id: uuid.UUID) -> Iterator[None]:
+def briefly(account_id: uuid.UUID) -> Iterator[None]:
     """Be in the account for one short transaction, and give the connection back: a model's turn comes next."""
     outermost = not connection.in_atomic_block
     try:

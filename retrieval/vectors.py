@@ -56,7 +56,7 @@ def fill(
                 rows = missing(account_id, space=space, limit=CHUNK, newest_first=newest_first)
             if not rows:
                 break
-            vectors = embedding.try_embed([text for _, text in rows], by=provider)
+            vectors = embedding.try_embed([text for _, text in rows], by=provider, account_id=account_id)
             if vectors is None:
                 raise EmbedderFailed
             with account_transaction(account_id):

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from facts import embedding_usage
 from facts.embedding import EmbedderIdentity
 from retrieval.embedders.base import EmbeddingUnavailable, Vector, normalised
 
@@ -87,17 +89,33 @@ class OpenAIEmbedder:
 
         # The API refuses a text without any character.
         asked = [text or " " for text in texts]
+        started = monotonic()
         try:
             answer = self._ask(asked, timeout=timeout, retries=retries)
             rows = {row.index: row.embedding for row in answer.data}
         except openai.APIStatusError as error:
+            self._book(started, error_class=f"http_{error.status_code}")
             raise EmbeddingUnavailable(f"the provider answered {error.status_code}") from None
         except (openai.OpenAIError, ValueError, AttributeError, TypeError) as error:
             # A reply that is no answer: what the library makes of it differs.
+            self._book(started, error_class=type(error).__name__)
             raise EmbeddingUnavailable(f"the provider failed with {type(error).__name__}") from None
+        self._book(started, tokens=getattr(getattr(answer, "usage", None), "prompt_tokens", None))
         if rows.keys() != set(range(len(texts))) or len(answer.data) != len(texts):
             raise EmbeddingUnavailable("the provider answered with vectors of other texts")
         return [self._vector(rows[number]) for number in range(len(texts))]
+
+    def _book(self, started: float, *, tokens: int | None = None, error_class: str = "") -> None:
+        embedding_usage.note(
+            embedding_usage.Usage(
+                provider=self.identity.provider,
+                model=self.identity.model,
+                list_prices=not self._address,
+                tokens=tokens,
+                latency_ms=round((monotonic() - started) * 1000),
+                error_class=error_class,
+            )
+        )
 
     def _vector(self, numbers: Any) -> Vector:
         try:

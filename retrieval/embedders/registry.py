@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 
 from django.core.exceptions import ImproperlyConfigured
 
-from facts import embedding
+from facts import embedding, embedding_usage
 from facts.embedding import Embedded
 from retrieval.embedders import making
 from retrieval.embedders.base import Embedder, EmbeddingUnavailable, Vector
@@ -67,7 +67,8 @@ def embed_query(*, account_id: uuid.UUID, text: str, seconds: float) -> Embedded
 def _answer(embedder: Embedder, account_id: uuid.UUID, text: str) -> Vector | EmbeddingUnavailable:
     """Return the vector, or what went wrong: whatever a provider raises, the read goes on without it."""
     try:
-        return cache.embed(embedder, account_id=account_id, text=text)
+        with embedding_usage.on_account(account_id):
+            return cache.embed(embedder, account_id=account_id, text=text)
     except EmbeddingUnavailable as error:
         return error
     except Exception as error:

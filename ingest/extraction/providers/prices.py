@@ -32,6 +32,8 @@ LIST_PRICES: dict[str, Price] = {
     "gpt-5.4-mini": Price(Decimal("0.75"), Decimal("4.50")),
     "gpt-4.1-mini": Price(Decimal("0.40"), Decimal("1.60")),
     "gpt-4o-mini": Price(Decimal("0.15"), Decimal("0.60")),
+    "text-embedding-3-small": Price(Decimal("0.02"), Decimal(0)),
+    "text-embedding-3-large": Price(Decimal("0.13"), Decimal(0)),
 }
 #: A dated snapshot of a model costs what the model costs.
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
@@ -62,9 +64,21 @@ def price_of(model: str, *, list_prices: bool) -> Price | None:
     return None
 
 
+def of_tokens(
+    model: str, *, list_prices: bool, input_tokens: int | None, output_tokens: int | None = 0
+) -> Decimal | None:
+    """Return what tokens cost in US dollars; ``None`` when the price or the tokens are not known."""
+    price = price_of(model, list_prices=list_prices)
+    if price is None or input_tokens is None or output_tokens is None:
+        return None
+    return (price.input * input_tokens + price.output * output_tokens) / MILLION
+
+
 def cost(client: Client, answer: Answer) -> Decimal | None:
     """Return what an answer cost in US dollars; ``None`` when the price or the tokens are not known."""
-    price = price_of(client.model, list_prices=client.list_prices)
-    if price is None or answer.input_tokens is None or answer.output_tokens is None:
-        return None
-    return (price.input * answer.input_tokens + price.output * answer.output_tokens) / MILLION
+    return of_tokens(
+        client.model,
+        list_prices=client.list_prices,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )

@@ -3,12 +3,15 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from facts import embedding_usage
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.embedders.openai_compatible import OpenAIEmbedder
 from tests.stubs import model_server
@@ -149,3 +152,39 @@ def test_what_shapes_stored_vectors_is_the_identity(server: ModelServer) -> None
     own = OpenAIEmbedder(model="text-embedding-3-small", dimensions=4, api_key="secret", timeout=5.0)
     assert (own.identity.version, own.identity == first.identity) == ("openai", False)
     assert "secret" not in json.dumps(first.blueprint)
+
+
+def test_every_call_is_booked_on_the_account_it_is_made_for(server: ModelServer) -> None:
+    booked: list[tuple[uuid.UUID, embedding_usage.Usage]] = []
+    before = embedding_usage._book
+    embedding_usage.register(lambda account_id, usage: booked.append((account_id, replace(usage, latency_ms=0))))
+    try:
+        server.script = [embeds(), model_server.fails(401)]
+        one = embedder(server)
+        with embedding_usage.on_account(uuid.UUID(int=7)):
+            one.embed_documents(["abc"])
+            with pytest.raises(EmbeddingUnavailable):
+                one.embed_query("abc")
+        with pytest.raises(EmbeddingUnavailable):
+            one.embed_query("on nobody's account")
+    finally:
+        embedding_usage.register(before)
+    told = {"provider": "openai", "model": "text-embedding-3-small", "list_prices": False, "latency_ms": 0}
+    assert booked == [
+        (uuid.UUID(int=7), embedding_usage.Usage(tokens=5, **told)),
+        (uuid.UUID(int=7), embedding_usage.Usage(tokens=None, error_class="http_401", **told)),
+    ]
+
+
+def test_books_that_fail_lose_a_line_and_no_vector(server: ModelServer) -> None:
+    def fail(account_id: uuid.UUID, usage: embedding_usage.Usage) -> None:
+        raise RuntimeError("no books")
+
+    before = embedding_usage._book
+    embedding_usage.register(fail)
+    try:
+        server.script = [embeds()]
+        with embedding_usage.on_account(uuid.UUID(int=7)):
+            assert embedder(server).embed_documents(["abc"]).shape == (1, 4)
+    finally:
+        embedding_usage.register(before)
