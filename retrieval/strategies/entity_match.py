@@ -55,22 +55,19 @@ class EntityMatch:
             return []
         return rows.hits(
             IndexedUnit.FACT,
-            "WITH named AS ("
-            "  SELECT e.id AS entity, e.weight, n.fact_id, max(n.confidence) AS sure"
-            "  FROM unnest(%(entities)s::uuid[], %(weights)s::float8[]) AS e(id, weight)"
-            "  JOIN retrieval_entityalias a ON a.account_id = %(account)s AND a.entity_id = e.id"
-            f" CROSS JOIN LATERAL ({mentioning.mentions(question, 'a.id')}) n"
-            "  GROUP BY e.id, e.weight, n.fact_id),"
-            " scored AS ("
-            "  SELECT s.fact_id, f.statement, f.valid_from, s.score * f.confidence"
-            "   * CASE f.evidence_level WHEN 'indirect' THEN %(indirect)s ELSE 1 END AS score"
-            "  FROM (SELECT fact_id, sum(weight * sure) / %(total)s AS score FROM named GROUP BY fact_id) s"
-            "  JOIN facts_fact f ON f.id = s.fact_id),"
-            " placed AS ("
-            "  SELECT s.*, row_number() OVER (PARTITION BY n.entity"
-            '   ORDER BY s.score DESC, s.statement COLLATE "C", s.valid_from, s.fact_id) AS place'
-            "  FROM named n JOIN scored s USING (fact_id))"
-            " SELECT DISTINCT fact_id AS id, score FROM placed WHERE place <= %(each)s",
+            "SELECT DISTINCT fact_id AS id, score FROM ("
+            "  SELECT x.*, row_number() OVER (PARTITION BY entity"
+            '   ORDER BY score DESC, statement COLLATE "C", valid_from, fact_id) AS place FROM ('
+            "    SELECT n.entity, n.fact_id, f.statement, f.valid_from, f.confidence"
+            "     * CASE f.evidence_level WHEN 'indirect' THEN %(indirect)s ELSE 1 END"
+            "     * sum(n.weight * n.sure) OVER (PARTITION BY n.fact_id) / %(total)s AS score"
+            "    FROM ("
+            "      SELECT e.id AS entity, e.weight, m.fact_id, max(m.confidence) AS sure"
+            "      FROM unnest(%(entities)s::uuid[], %(weights)s::float8[]) AS e(id, weight)"
+            "      JOIN retrieval_entityalias a ON a.account_id = %(account)s AND a.entity_id = e.id"
+            f"     CROSS JOIN LATERAL ({mentioning.mentions(question, 'a.id')}) m"
+            "      GROUP BY e.id, e.weight, m.fact_id) n"
+            "    JOIN facts_fact f ON f.id = n.fact_id) x) placed WHERE place <= %(each)s",
             {
                 **rows.parameters(question),
                 "entities": list(weights),

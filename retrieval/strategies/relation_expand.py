@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from facts import embedding, vector_tables
@@ -26,6 +27,8 @@ FRONTIER = 10
 NEIGHBOURS = 10
 #: Entities of the frontier that are followed, the rarest.
 MAX_ENTITIES = 10
+#: Facts that these entities may be in, together: more of them tell little and cost much.
+EXAMINED = 5_000
 #: Relations that lead to something of use. What contradicts waits for a decision; what was superseded is history.
 FOLLOWED = (RelationKind.SUPPORTS, RelationKind.DERIVED_FROM, RelationKind.PROMOTED_FROM)
 FOLLOWED_IN_THE_PAST = (*FOLLOWED, RelationKind.SUPERSEDES)
@@ -95,18 +98,29 @@ def _sharing(question: StrategyQuestion, frontier: Sequence[uuid.UUID]) -> Itera
     )
     if not telling:
         return
+    # Facts of the frontier that name an entity equally surely lead to the same facts, but for themselves.
     found = (
         "WITH named AS MATERIALIZED ("
-        "  SELECT e.id AS entity, n.fact_id AS id, max(n.confidence) AS sure FROM unnest(%(entities)s::uuid[]) AS e(id)"
-        "  JOIN retrieval_entityalias a ON a.account_id = %(account)s AND a.entity_id = e.id"
-        f" CROSS JOIN LATERAL ({mentioning.mentions(question, 'a.id')}) n GROUP BY e.id, n.fact_id)"
+        f"  SELECT n.*, f.statement, f.valid_from, {_CONFIDENCE} AS worth FROM ("
+        "     SELECT e.id AS entity, m.fact_id AS id, max(m.confidence) AS sure"
+        "     FROM unnest(%(entities)s::uuid[]) AS e(id)"
+        "     JOIN retrieval_entityalias a ON a.account_id = %(account)s AND a.entity_id = e.id"
+        f"    CROSS JOIN LATERAL ({mentioning.mentions(question, 'a.id')}) m GROUP BY e.id, m.fact_id) n"
+        "   JOIN facts_fact f ON f.id = n.id),"
+        " starts AS MATERIALIZED (SELECT entity, sure, id FROM named WHERE id = ANY(%(frontier)s)),"
+        " nearest AS MATERIALIZED (SELECT * FROM (SELECT x.*, row_number() OVER (PARTITION BY entity, sure"
+        '   ORDER BY score DESC, statement COLLATE "C", valid_from, id) AS rank FROM ('
+        "     SELECT s.entity, s.sure, n.id, least(s.sure, n.sure) * n.worth AS score, n.statement, n.valid_from"
+        "     FROM (SELECT DISTINCT entity, sure FROM starts) s JOIN named n USING (entity)) x) y"
+        "   WHERE rank <= %(neighbours)s + 1)"
         " SELECT id, score, 'shared_entity' AS step FROM (SELECT x.*, " + _PLACE + " FROM ("
-        f"  SELECT s.id AS seed, n.id, max(least(s.sure, n.sure) * {_CONFIDENCE}) AS score, f.statement, f.valid_from"
-        "   FROM named s JOIN named n USING (entity) JOIN facts_fact f ON f.id = n.id"
-        "   WHERE s.id = ANY(%(frontier)s) AND n.id <> s.id"
-        "   GROUP BY s.id, n.id, f.statement, f.valid_from) x) p WHERE place <= %(neighbours)s"
+        "  SELECT s.id AS seed, n.id, max(n.score) AS score, n.statement, n.valid_from"
+        "  FROM starts s JOIN nearest n ON n.entity = s.entity AND n.sure = s.sure AND n.id <> s.id"
+        "  GROUP BY s.id, n.id, n.statement, n.valid_from) x) p WHERE place <= %(neighbours)s"
     )
-    entities = [entity for _, entity in telling[:MAX_ENTITIES]]
+    examined = accumulate(facts for facts, _ in telling)
+    within = zip(telling[:MAX_ENTITIES], examined, strict=False)
+    entities = [entity for (_, entity), together in within if together <= EXAMINED]
     yield from _hits(found, {**_parameters(question, frontier), "entities": entities})
 
 

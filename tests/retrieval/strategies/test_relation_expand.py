@@ -74,6 +74,14 @@ def test_an_entity_in_most_facts_leads_nowhere(world: World, monkeypatch: pytest
     assert len(_steps(world, facts[0])) == 2
 
 
+def test_rare_entities_are_followed_before_frequent_ones(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retrieval.strategies.relation_expand.EXAMINED", 4)
+    start, *_ = world.tell("We ship Atlas and Helios", "We sell Atlas", "We buy Helios", "We love Helios")
+    assert [text for text, *_ in _steps(world, start)] == ["We sell Atlas"]
+    monkeypatch.setattr("retrieval.strategies.relation_expand.EXAMINED", 5)
+    assert [text for text, *_ in _steps(world, start)] == ["We buy Helios", "We love Helios", "We sell Atlas"]
+
+
 def test_each_fact_leads_to_few_and_only_the_first_facts_lead_on(world: World) -> None:
     start, *_ = world.tell("Meet Atlas", *[f"We ship Atlas {number:02}" for number in range(NEIGHBOURS + 5)])
     world.tell(*[f"Nothing {number}" for number in range(NEIGHBOURS + 10)])
