@@ -25,7 +25,18 @@ from facts.ids import new_id
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import candidates, common_lexemes, known_names, lexical, overrides, places, serving, surroundings, traces
+from retrieval import (
+    candidates,
+    common_lexemes,
+    known_names,
+    large_scopes,
+    lexical,
+    overrides,
+    places,
+    serving,
+    surroundings,
+    traces,
+)
 from retrieval.candidates import Question
 from retrieval.cards import serving as cards
 from retrieval.cards.serving import Shown
@@ -119,6 +130,10 @@ class Progress:
         self.timings[stage] = round((moment - self.lap_started) * 1000, 2)
         self.lap_started = moment
 
+    def is_dropped(self, strategy: str) -> bool:
+        """Tell whether a strategy was left out."""
+        return self.strategies.get(strategy, "").startswith("dropped")
+
     @property
     def milliseconds(self) -> float:
         """Time since the call began."""
@@ -150,7 +165,9 @@ def assemble(
     asks = request.query.strip() != ""
     words = known_names.with_names(principal.account_id, request.query) if asks else ""
     progress.lap("names")
-    vector = _embed(principal.account_id, words, milliseconds, progress) if asks else None
+    _switch_off(progress, asks=asks)
+    embeds = asks and not progress.is_dropped("semantic")
+    vector = _embed(principal.account_id, words, milliseconds, progress) if embeds else None
     while True:
         try:
             with account_transaction(principal.account_id, local=_bounds(milliseconds)):
@@ -162,10 +179,17 @@ def assemble(
             vector = None
 
 
+def _switch_off(progress: Progress, *, asks: bool) -> None:
+    """Drop what the operator does not allow of the two strategies that read a question."""
+    for strategy in ("semantic", "lexical"):
+        if asks and strategy not in settings.SEARCH_STRATEGIES:
+            progress.strategies[strategy] = "dropped: disabled"
+
+
 def _drop_one(progress: Progress, *, asks: bool) -> bool:
     """Drop the next strategy after a search passed its deadline, the dearest first; false when none is left."""
     for strategy in ("semantic", "lexical") if asks else ("salience_recency", "cards"):
-        if not progress.strategies.get(strategy, "").startswith("dropped"):
+        if not progress.is_dropped(strategy):
             progress.strategies[strategy] = _TIMEOUT
             return True
     return False
@@ -308,7 +332,8 @@ def _recall(
         scope_ids=visible.scope_ids,
         subject_id=visible.subject_id,
     )
-    lexemes, common = analysis.lexemes[: lexical.MAX_LEXEMES], analysis.common
+    lexemes = [] if progress.is_dropped("lexical") else analysis.lexemes[: lexical.MAX_LEXEMES]
+    common = analysis.common
     literal, space = _vector_part(vector)
     questions = {
         unit: Question(
@@ -386,16 +411,23 @@ def _search(
     """Return the ids to score, and those that just missed it; notes the outcome of both strategies."""
     question = questions[unit]
     limit = profile.top + profile.near_misses
+    large = large_scopes.chosen(visible, rows=question.rows) if among is None else ()
     by_vector: list[uuid.UUID] = []
     if question.vector:
-        by_vector = candidates.nearest(unit, question, visible, limit=limit, among=among)
+        if large:
+            by_vector = large_scopes.nearest(unit, question, visible, large=large, limit=limit)
+        else:
+            by_vector = candidates.nearest(unit, question, visible, limit=limit, among=among)
         _note(progress, "semantic", by_vector)
         progress.lap(f"{unit}s_vector")
     by_text: list[uuid.UUID] = []
     if question.weights:
         counted = common[unit]
         match = lexical.rarer(question.weights, counts=counted.counts, rows=counted.rows)
-        by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
+        if large:
+            by_text = large_scopes.matching(unit, question, visible, large=large, match=match, limit=limit)
+        else:
+            by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
         progress.lap(f"{unit}s_text")
     _note(progress, "lexical", by_text)
     scored = list(dict.fromkeys([*by_vector[: profile.top], *by_text[: profile.top]]))

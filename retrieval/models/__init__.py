@@ -2,6 +2,7 @@
 
 from retrieval.models.cards import Card, CardKind
 from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, NamesRead, PairState
+from retrieval.models.large_scopes import LargeScope
 from retrieval.models.profiles import ProfileAction, ProfileName, RetrievalProfile, StoredQuery
 from retrieval.models.traces import ContextStat, Trace, TraceKind
 
@@ -12,6 +13,7 @@ __all__ = [
     "ContextStat",
     "Entity",
     "EntityAlias",
+    "LargeScope",
     "Mention",
     "NamesRead",
     "PairState",
