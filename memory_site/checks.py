@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from ingest.extraction.providers import prices
+from retrieval.profile_settings import STRATEGIES
 
 RETRY_SLACK = 30  # seconds for a task to be handed over and its end to be written down
 
@@ -64,6 +65,16 @@ def check_schedules(app_configs: object = None, **_: Any) -> list[checks.CheckMe
             message = f"Schedule '{entry.name}' calls {entry.function}, which does not exist."
             found.append(checks.Error(message, id="memory_site.E006"))
     return found
+
+
+@checks.register("reading")
+def check_strategies(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report names of search strategies that there are none of."""
+    unknown = sorted(set(settings.SEARCH_STRATEGIES) - set(STRATEGIES))
+    if not unknown:
+        return []
+    message = f"SEARCH_STRATEGIES names {', '.join(unknown)}; there are {', '.join(STRATEGIES)}."
+    return [checks.Error(message, id="memory_site.E010")]
 
 
 @checks.register("models")

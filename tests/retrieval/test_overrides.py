@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext, override_settings
 
 from facts.errors import DomainError
-from facts.models import Account, Scope
+from facts.models import Account, Scope, Subject
 from governance.access import Principal
 from governance.models import Role
 from retrieval import overrides, profile_versions
+from retrieval.context import ContextAnswer
 from retrieval.models import RetrievalProfile
 from retrieval.profiles import CONTEXT, SEARCH
-from tests.factories import AccountFactory, ScopeFactory, entered, person_in
+from tests.factories import AccountFactory, FactFactory, ScopeFactory, entered, person_in
 
 
 @pytest.fixture
@@ -93,3 +96,22 @@ def test_an_override_that_breaks_the_bounds_is_left_out(account: Account, admin:
     )
     overrides.forget()
     assert _passages(account, "/a") == 1
+
+
+@pytest.mark.parametrize(
+    ("allowed", "outcomes", "served"),
+    [
+        (("semantic",), {"semantic": "contributed", "lexical": "dropped: disabled"}, 1),
+        (("lexical",), {"semantic": "dropped: disabled", "lexical": "contributed"}, 1),
+        (("temporal",), {"semantic": "dropped: disabled", "lexical": "dropped: disabled"}, 0),
+    ],
+)
+def test_an_operator_switches_strategies_of_context_off(
+    ana: Subject, ask: Callable[..., ContextAnswer], allowed: tuple[str, ...], outcomes: dict[str, str], served: int
+) -> None:
+    FactFactory(subject=ana, statement="Ana likes tea.")
+    with override_settings(SEARCH_STRATEGIES=allowed):
+        answer = ask("tea")
+    assert answer.strategies == outcomes
+    assert len(answer.packet.facts) == served
+    assert answer.packet.warnings[0].startswith("degraded_retrieval: without ")
