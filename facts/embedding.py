@@ -197,7 +197,11 @@ def try_embed(
 def _look(asked_for: EmbeddingProvider) -> None:
     """Ask the database which space serves; where none does yet, the one asked for begins to."""
     state = _state
+    opened_here = connection.connection is None
     row = serving() or _adopt(asked_for)
+    if opened_here and not connection.in_atomic_block:
+        # Whoever asks may be about to wait for a model, which needs no connection.
+        connection.close()
     identity = identity_of(row)
     if identity == asked_for.identity:
         state.serving = asked_for

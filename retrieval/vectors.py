@@ -10,15 +10,17 @@ import uuid
 from collections.abc import Callable
 from time import monotonic
 
+from django.conf import settings
+
 from facts import embedding, index
 from facts.embedding import EmbeddingProvider, Space
 from facts.models import Account
 from facts.tenancy import account_transaction
 
-#: Texts embedded between two transactions: a few seconds of work.
-CHUNK = 100
-#: Seconds that a round of the worker may take, so that the next one, a minute later, finds it ended.
-ROUND_SECONDS = 40.0
+#: Most texts embedded between two transactions, and how many are at first, while the model's pace is not known.
+CHUNK, FIRST_CHUNK = 100, 10
+#: Seconds of work that a chunk should be.
+CHUNK_SECONDS = 5.0
 
 
 class EmbedderFailed(Exception):
@@ -47,13 +49,15 @@ def fill(
     hardly does the same work. Raises :class:`EmbedderFailed`.
     """
     written = 0
+    size = min(CHUNK, FIRST_CHUNK)
     for missing, write in (
         (index.facts_missing_vectors, index.write_fact_vectors),
         (index.passages_missing_vectors, index.write_passage_vectors),
     ):
         while until is None or monotonic() < until:
+            started = monotonic()
             with account_transaction(account_id):
-                rows = missing(account_id, space=space, limit=CHUNK, newest_first=newest_first)
+                rows = missing(account_id, space=space, limit=size, newest_first=newest_first)
             if not rows:
                 break
             vectors = embedding.try_embed([text for _, text in rows], by=provider, account_id=account_id)
@@ -66,11 +70,19 @@ def fill(
                 note(done)
             if not done:  # all of them are being changed by somebody else
                 break
+            size = _next_size(len(rows), seconds=monotonic() - started)
     return written
 
 
-def fill_missing_everywhere(*, seconds: float = ROUND_SECONDS) -> int:
-    """Do a round of :func:`fill` for every account, within ``seconds``; return the number of vectors written.
+def _next_size(size: int, *, seconds: float) -> int:
+    """Return how many texts of that pace are a chunk: with a slow model few, so that little is lost when it stops."""
+    return max(1, min(CHUNK, int(size * CHUNK_SECONDS / max(seconds, 1e-9))))
+
+
+def fill_missing_everywhere(*, seconds: float | None = None) -> int:
+    """Do a round of :func:`fill` for every account; return the number of vectors written.
+
+    It takes about ``seconds``, by default a third of what a background task may: the next one is a minute later.
 
     Vectors of the space that serves come first. The space that the settings ask for is filled too, and begins to serve
     as soon as nothing is missing in it, unless a younger process asks for another.
@@ -79,7 +91,7 @@ def fill_missing_everywhere(*, seconds: float = ROUND_SECONDS) -> int:
     wanted = embedding.note_asked_for()
     if asked_for is None or wanted is None:
         return 0
-    until = monotonic() + seconds
+    until = monotonic() + (settings.MEMORY_TASK_SECONDS / 3 if seconds is None else seconds)
     written = 0
     if reading is not None and reading is not asked_for:
         written += _fill_all(reading, embedding.space(reading.identity), until=until)

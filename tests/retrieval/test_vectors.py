@@ -34,3 +34,10 @@ def test_without_an_embedder_there_is_nothing_to_do(account: Account, ana: Subje
     FactFactory(subject=ana, statement="Ana likes tea.")
     embedding.register(None)
     assert vectors.fill_missing_everywhere() == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "expected"), [(10, 0.0, 100), (10, 5.0, 10), (10, 50.0, 1), (100, 10.0, 50), (1, 900.0, 1)]
+)
+def test_a_chunk_is_a_few_seconds_of_work(size: int, seconds: float, expected: int) -> None:
+    assert vectors._next_size(size, seconds=seconds) == expected
