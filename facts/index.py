@@ -21,6 +21,7 @@ from facts import embedding, textindex, vector_tables
 from facts.embedding import Embedded, Space
 from facts.models import Fact, IndexedUnit, Passage
 from facts.status_graph import ENDED
+from facts.textindex import IndexText
 from facts.vocabulary import Status
 
 #: The packed audience of a fact row, as in ``facts.audience.audience_code``; a test holds the two together.
@@ -86,11 +87,8 @@ def sync_passages(account_id: uuid.UUID, passage_ids: Iterable[uuid.UUID]) -> No
 
 
 def _write_text(
-    table: str, key: str, state: str, account_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID, str]]
+    table: str, key: str, state: str, account_id: uuid.UUID, texts: Sequence[tuple[uuid.UUID, IndexText]]
 ) -> None:
-    if not texts:
-        return
-    prepared = [textindex.prepare(text) for _, text in texts]
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table} ({key}, {_COLUMNS}, tsv, fits)"
@@ -102,8 +100,8 @@ def _write_text(
             {
                 "account": account_id,
                 "ids": [key_ for key_, _ in texts],
-                "stems": [item.stem for item in prepared],
-                "plains": [item.plain for item in prepared],
+                "stems": [prepared.stem for _, prepared in texts],
+                "plains": [prepared.plain for _, prepared in texts],
             },
         )
 
@@ -116,7 +114,7 @@ def write_fact_text(facts: Sequence[Fact]) -> None:
             "fact_id",
             _FACT_STATE,
             facts[0].account_id,
-            [(fact.id, fact.statement) for fact in facts],
+            [(fact.id, textindex.prepare(fact.statement)) for fact in facts],
         )
 
 
@@ -128,7 +126,10 @@ def write_passage_text(passages: Sequence[Passage]) -> None:
             "passage_id",
             _PASSAGE_STATE,
             passages[0].account_id,
-            [(passage.id, textindex.passage_text(passage.speaker_name, passage.text)) for passage in passages],
+            [
+                (passage.id, textindex.prepare_passage(passage.speaker_name, passage.text, passage.occurred_at))
+                for passage in passages
+            ],
         )
 
 

@@ -11,6 +11,7 @@ questions, recall@10 of the context ranking .664 against .679 without): rows twi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from facts.words import Word, words
 
@@ -29,6 +30,11 @@ STOP_WORDS = frozenset(
     t can will just don should now
     """.split()  # noqa: SIM905
 )
+#: As questions write them, whatever the locale.
+MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 #: Stop words that turn a statement around.
 NEGATIONS = frozenset({"no", "nor", "not"})
 
@@ -58,6 +64,17 @@ def named(found: list[Word]) -> set[str]:
 def prepare(text: str) -> IndexText:
     """Return what :func:`tsvector_sql` needs to index ``text``. Any string is accepted, also one with NUL."""
     return index_text(words(text, stored=True))
+
+
+def prepare_passage(speaker: str, text: str, said_at: datetime) -> IndexText:
+    """Return what a passage is indexed under: its words, and the date (UTC) as an English question writes it.
+
+    With the date, recall@10 on LoCoMo goes from .720 to .746 (conversations it was not chosen on): every eighth
+    question there names a day or a month, which hardly any answer does.
+    """
+    prepared = prepare(passage_text(speaker, text))
+    date = said_at.astimezone(UTC)
+    return IndexText(stem=f"{prepared.stem} {date.day} {MONTHS[date.month - 1]} {date.year}", plain=prepared.plain)
 
 
 def phrase(text: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from facts import outbox
+from facts import outbox, reindexing
 from retrieval import common_lexemes, partitions, statistics, vectors
 from retrieval.cards import marking, rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
 
+#: Text rows of an account that one round brings into a new form; the next round goes on.
+REINDEXED_AT_ONCE = 5_000
+
 
 def keep_indexes() -> None:
-    """Write vectors that are missing, and count the words of corpora that have changed."""
+    """Bring text into its present form, write missing vectors, count the words of corpora that have changed."""
+    reindexing.reindex_pending(most=REINDEXED_AT_ONCE)
     vectors.fill_missing_everywhere()
     common_lexemes.refresh_all()
 

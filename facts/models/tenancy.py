@@ -8,6 +8,7 @@ from django.db import models
 from facts.clock import now
 from facts.ids import new_id
 from facts.models.owned import Owned, one_of
+from facts.textindex import ANALYZER_VERSION
 from facts.vocabulary import SubjectKind
 
 
@@ -49,6 +50,15 @@ class Account(models.Model):
         db_default=ConsentMode.SUBJECT_REQUIRED,
     )
     created_at = models.DateTimeField(default=now)
+    text_version = models.CharField(
+        max_length=8,
+        default=ANALYZER_VERSION,
+        editable=False,
+        help_text="The form in which all text rows of the account are indexed (facts.textindex).",
+    )
+    text_progress = models.JSONField(
+        default=dict, editable=False, help_text="How far they are in the form that comes next (facts.reindexing)."
+    )
 
     class Meta:
         ordering = ["key"]
