@@ -86,3 +86,28 @@ def test_what_is_not_there_or_not_for_the_caller_is_the_same(account: Account, c
     deaf = caller_with_key(account, label="deaf", rights=["capture"])
     assert problem(deaf.get(f"/v1/traces/{trace_id}/why/{fact.pk}"))[:2] == (403, "missing_right")
     assert problem(deaf.post(f"/v1/traces/{trace_id}/replay"))[:2] == (403, "missing_right")
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/ask"])
+def test_searches_and_asks_are_inspected_replayed_and_explained(
+    account: Account, ana: Subject, caller: Caller, fact: Fact, path: str
+) -> None:
+    trace_id = caller.post(path, CALL).json()["trace_id"]
+    kind = path.removeprefix("/v1/")
+    inspected = caller.get(f"/v1/inspect/{trace_id}").json()
+    assert inspected["kind"] == kind
+    assert [row["statement"] for row in inspected["packet"]["facts"]] == ["Ana likes tea."]
+    assert inspected["no_longer_shown"] == 0
+    decision = next(row for row in inspected["decisions"] if row["fact_id"] == str(fact.pk))
+    assert decision["scores"]["lexical"] > 0
+    assert [row["kind"] for row in caller.get("/v1/traces").json()["traces"]] == [kind]
+    later = FactFactory(subject=ana, statement="Ana likes green tea.")
+    index_vectors(account)
+    for mode, change in (("then", None), ("now", "added")):
+        body = caller.post(f"/v1/traces/{trace_id}/replay", {"mode": mode}).json()
+        changes = {item["fact_id"]: item["change"] for item in body["items"]}
+        assert changes.get(str(later.pk)) == change
+        assert changes[str(fact.pk)] in {"same", "moved"}
+    why = caller.get(f"/v1/traces/{trace_id}/why/{later.pk}").json()
+    assert next(one["code"] for one in why["obstacles"]) == "not_recorded_yet"
+    assert caller.get("/v1/stats/overview").json()["recall_count"] == 0
