@@ -41,8 +41,8 @@ _EPOCH = "date_part('epoch', {})"
 SLOTS = 8
 
 
-#: Facts of a scope that are compared when nothing is asked: with 20,000 in it, all of them took 180 ms.
-SALIENT_AMONG = 4_000
+#: Facts that are compared when nothing is asked: of 20,000 in a scope, all took 180 ms and 2,000 take 65.
+SALIENT_AMONG = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,16 +218,24 @@ def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | Non
     ``among`` replaces the test of being current by membership in these ids. Of more facts than
     :data:`SALIENT_AMONG` the newest are compared, which are found in the index alone.
     """
-    newest = " ORDER BY t.valid_from DESC NULLS FIRST, t.fact_id DESC LIMIT %(newest)s" if among is None else ""
-    current = " WHERE f.status IN ('active', 'provisional')" if among is None else ""
+    parameters = {**visible.parameters(), "limit": limit, "newest": SALIENT_AMONG, **_members(among)}
+    # Two statements: the ids go into the second one as a value, which is looked up by the primary key whatever the
+    # planner knows of the tables. In one statement, fresh tables got a plan of a minute.
+    found = rows(
+        "SELECT array_agg(x.fact_id)::text FROM (SELECT t.fact_id FROM facts_facttext t"
+        f" WHERE {_condition(visible, 't', 'fact_id', among)}"
+        f" ORDER BY t.valid_from DESC NULLS FIRST, t.fact_id DESC{' LIMIT %(newest)s' if among is None else ''}) x",
+        parameters,
+    )
+    if found[0][0] is None:
+        return []
+    current = " AND f.status IN ('active', 'provisional')" if among is None else ""
     return _ids(
-        f"WITH n AS MATERIALIZED (SELECT t.fact_id FROM facts_facttext t"
-        f" WHERE {_condition(visible, 't', 'fact_id', among)}{newest})"
-        f" SELECT f.id FROM n JOIN facts_fact f ON f.id = n.fact_id{current}"
+        f"SELECT f.id FROM facts_fact f WHERE f.id = ANY(%(found)s::uuid[]){current}"
         " ORDER BY f.confidence * (1 + ln(1 + f.corroboration)) * exp(-least(700, greatest(0, extract(epoch FROM"
         " %(at)s - coalesce(f.valid_from, f.recorded_from))::float8 / 2592000))) DESC,"
         ' f.statement COLLATE "C", f.valid_from, f.id LIMIT %(limit)s',
-        {**visible.parameters(), "limit": limit, "newest": SALIENT_AMONG, **_members(among)},
+        {**parameters, "found": found[0][0]},
     )
 
 

@@ -366,8 +366,8 @@ def test_standing_context_needs_few_queries_however_many_cards(
         answer = assemble(principal=app, request=request)
     assert len(answer.packet.cards) == 3
     sent = [query["sql"] for query in captured.captured_queries if "SAVEPOINT" not in str(query["sql"])]
-    # account and bounds, cards, cited facts, salient facts, those that no card says, trace
-    assert len(sent) == 6
+    # account and bounds, cards, cited facts, the newest facts, the salient ones, those that no card says, trace
+    assert len(sent) == 7
 
 
 def _sleep(*args: object, **kwargs: object) -> None:
