@@ -62,12 +62,13 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
     reading = Reading.of(principal, asked, base.place, moment)
     page = [of_result(found, origin=BASE) for found in base.results]
     effort = EFFORTS.get(request.effort)
-    found, plan = _gather(page, request, reading, effort)
+    head = effort.head(asked.limit) if effort else asked.limit
+    found, plan = _gather(page, request, reading, effort, head=head)
     admission = planner.admit(
         page,
         found,
         limit=asked.limit,
-        head=effort.head(asked.limit) if effort else asked.limit,
+        head=head,
         tokens=effort.evidence_tokens if effort else FIXED_EVIDENCE_TOKENS,
     )
     reference_time = reading.visible.at
@@ -104,7 +105,7 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
 
 
 def _gather(
-    page: Sequence[Evidence], request: AskRequest, reading: Reading, effort: Effort | None
+    page: Sequence[Evidence], request: AskRequest, reading: Reading, effort: Effort | None, *, head: int
 ) -> tuple[list[Evidence], Plan | None]:
     """Return what the tools of the effort find beyond the page; nothing for the fixed way."""
     if effort is None:
@@ -116,6 +117,7 @@ def _gather(
     return planner.gather(
         page,
         question=request.search.query,
+        head=head,
         effort=effort,
         toolbox=toolbox,
         with_sources=request.include_source_recall,

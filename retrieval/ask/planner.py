@@ -79,15 +79,15 @@ class _Ledger:
     effort: Effort
     question: str
     started: float = field(default_factory=time.monotonic)
+    evidence_tokens: int = 0
     tool_calls: int = 1
     provider_calls: int = 1
     items: int = 0
     query_tokens: int = 0
-    evidence_tokens: int = 0
     exhausted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.query_tokens = tokens_of(self.question.encode())
+        self.query_tokens = tokens_of(_bytes(self.question))
 
     @property
     def seconds_left(self) -> float:
@@ -100,7 +100,7 @@ class _Ledger:
             ("tool_calls", self.tool_calls >= effort.tool_calls),
             ("items", self.items >= effort.items),
             ("elapsed", self.seconds_left < SHORTEST_CALL),
-            ("query_tokens", self.query_tokens + tokens_of(query.encode()) > effort.query_tokens),
+            ("query_tokens", self.query_tokens + tokens_of(_bytes(query)) > effort.query_tokens),
             ("evidence_tokens", self.evidence_tokens >= effort.evidence_tokens),
             ("provider_calls", tool in PROVIDER_TOOLS and self.provider_calls >= effort.provider_calls),
         )
@@ -110,39 +110,34 @@ class _Ledger:
         """Book a call before it runs, whatever will become of it."""
         self.tool_calls += 1
         self.provider_calls += tool in PROVIDER_TOOLS
-        self.query_tokens += tokens_of(query.encode())
+        self.query_tokens += tokens_of(_bytes(query))
 
 
 def gather(
-    base: Sequence[Evidence], *, question: str, effort: Effort, toolbox: Toolbox, with_sources: bool
+    base: Sequence[Evidence], *, question: str, head: int, effort: Effort, toolbox: Toolbox, with_sources: bool
 ) -> tuple[list[Evidence], Plan]:
     """Return what the tools find beyond ``base``, in the order in which they find it, and what was done.
 
-    All of ``base`` counts as found already, so that a search in other words makes no discovery of it.
+    All of ``base`` counts as found already, so that a search in other words makes no discovery of it. ``head`` is how
+    many of it will be offered in any case.
     """
     kind = playbook.playbook_of(question)
-    words = playbook.terms(question)
-    ledger = _Ledger(effort, question)
-    ledger.evidence_tokens = sum(item.tokens for item in base[: effort.head(len(base))])
-    known = {item.key for item in base} | {item.same_text for item in base}
-    done = {(Tool.KNOWLEDGE, _normal(question))}
-    new: list[Evidence] = []
-    toolbox.offered = lambda: [*base, *new]
-    calls: list[ToolCall] = []
+    ledger = _Ledger(effort, question, evidence_tokens=sum(item.tokens for item in base[:head]))
+    pursuit = _Pursuit(base=base, ledger=ledger, toolbox=toolbox)
+    pursuit.done.add((Tool.KNOWLEDGE, _normal(question)))
+    toolbox.offered = pursuit.evidence
     iterations = 0
-    for number, steps in enumerate(_schedule(question, kind, words), start=1):
-        allowed = [(tool, query) for tool, query in steps if with_sources or tool not in SOURCE_TOOLS]
+    for number, steps in enumerate(_schedule(question, kind, playbook.terms(question)), start=1):
         if number > effort.iterations:
             ledger.exhausted.add("iterations")
             break
         iterations = number
-        for tool, query in allowed:
-            call = _call(tool, query, number, ledger, toolbox, done, known, new)
-            if call is not None:
-                calls.append(call)
+        for tool, query in steps:
+            if with_sources or tool not in SOURCE_TOOLS:
+                pursuit.step(number, tool, query)
     plan = Plan(
         playbook=kind.name,
-        calls=tuple(calls),
+        calls=tuple(pursuit.calls),
         iterations=iterations,
         tool_calls=ledger.tool_calls,
         provider_calls=ledger.provider_calls,
@@ -150,7 +145,7 @@ def gather(
         exhausted=tuple(bound for bound in BOUNDS if bound in ledger.exhausted),
         elapsed_ms=round((time.monotonic() - ledger.started) * 1000),
     )
-    return new, plan
+    return pursuit.new, plan
 
 
 def _schedule(question: str, kind: playbook.Playbook, words: list[str]) -> list[list[tuple[Tool, str]]]:
@@ -164,58 +159,81 @@ def _schedule(question: str, kind: playbook.Playbook, words: list[str]) -> list[
     return [[(tool, query) for tool, query in steps if query.strip()] for steps in iterations]
 
 
-def _call(
-    tool: Tool,
-    query: str,
-    iteration: int,
-    ledger: _Ledger,
-    toolbox: Toolbox,
-    done: set[tuple[Tool, str]],
-    known: set[EvidenceKey | str],
-    new: list[Evidence],
-) -> ToolCall:
-    """Make one call if nothing stands against it; what it finds first is added to ``new``."""
-    digest = hashlib.sha256(query.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    if (tool, _normal(query)) in done:
-        return ToolCall(iteration=iteration, tool=tool, digest=digest, outcome="repeated")
-    bound = ledger.obstacle(tool, query)
-    if bound is not None:
-        ledger.exhausted.add(bound)
-        return ToolCall(iteration=iteration, tool=tool, digest=digest, outcome="not_started")
-    done.add((tool, _normal(query)))
-    ledger.reserve(tool, query)
-    found, failure = _run(tool, query, ledger, toolbox)
-    discovered = 0
-    for item in found:
-        if item.key in known or item.same_text in known:
-            continue
-        if ledger.items >= ledger.effort.items:
-            ledger.exhausted.add("items")
-            break
-        known |= {item.key, item.same_text}
-        new.append(item)
-        ledger.items += 1
-        ledger.evidence_tokens += item.tokens
-        discovered += 1
-    outcome = failure or ("completed" if found else "empty")
-    return ToolCall(iteration=iteration, tool=tool, digest=digest, outcome=outcome, found=len(found), new=discovered)
+@dataclass(slots=True, kw_only=True)
+class _Pursuit:
+    """The calls of one ask: what was done, what is known, and what was found first."""
 
+    base: Sequence[Evidence]
+    ledger: _Ledger
+    toolbox: Toolbox
+    new: list[Evidence] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    done: set[tuple[Tool, str]] = field(default_factory=set)
+    known: set[EvidenceKey | str] = field(default_factory=set)
 
-def _run(tool: Tool, query: str, ledger: _Ledger, toolbox: Toolbox) -> tuple[list[Evidence], str]:
-    """Return what a tool finds, or the word for its failure: a tool that fails takes nothing else with it."""
-    try:
-        return toolbox.run(tool, query, seconds=ledger.seconds_left), ""
-    except OperationalError as error:
-        if isinstance(error.__cause__, QueryCanceled):
-            return [], "timeout"
-        raise
-    except DomainError as error:
-        log.warning("ask_tool_failed", extra={"tool": tool, "error_class": error.code})
-        return [], "failed"
+    def __post_init__(self) -> None:
+        for item in self.base:
+            self.known |= {item.key, item.same_text}
+
+    def evidence(self) -> list[Evidence]:
+        """Return all that there is so far."""
+        return [*self.base, *self.new]
+
+    def step(self, iteration: int, tool: Tool, query: str) -> None:
+        """Make one call if nothing stands against it, and note what became of it."""
+        outcome, found, discovered = "repeated", 0, 0
+        if (tool, _normal(query)) not in self.done:
+            outcome, found, discovered = self._attempt(tool, query)
+        digest = hashlib.sha256(_bytes(query)).hexdigest()[:12]
+        self.calls.append(
+            ToolCall(iteration=iteration, tool=tool, digest=digest, outcome=outcome, found=found, new=discovered)
+        )
+
+    def _attempt(self, tool: Tool, query: str) -> tuple[str, int, int]:
+        """Return the outcome of a call, its results and how many of them are new."""
+        bound = self.ledger.obstacle(tool, query)
+        if bound is not None:
+            self.ledger.exhausted.add(bound)
+            return "not_started", 0, 0
+        self.done.add((tool, _normal(query)))
+        self.ledger.reserve(tool, query)
+        found, failure = self._run(tool, query)
+        return failure or ("completed" if found else "empty"), len(found), self._take(found)
+
+    def _run(self, tool: Tool, query: str) -> tuple[list[Evidence], str]:
+        """Return what a tool finds, or the word for its failure: a tool that fails takes nothing else with it."""
+        try:
+            return self.toolbox.run(tool, query, seconds=self.ledger.seconds_left), ""
+        except OperationalError as error:
+            if isinstance(error.__cause__, QueryCanceled):
+                return [], "timeout"
+            raise
+        except DomainError as error:
+            log.warning("ask_tool_failed", extra={"tool": tool, "error_class": error.code})
+            return [], "failed"
+
+    def _take(self, found: Sequence[Evidence]) -> int:
+        """Keep what nothing had found before, as far as the bound on items allows; return how much that is."""
+        before = len(self.new)
+        for item in found:
+            if item.key in self.known or item.same_text in self.known:
+                continue
+            if self.ledger.items >= self.ledger.effort.items:
+                self.ledger.exhausted.add("items")
+                break
+            self.known |= {item.key, item.same_text}
+            self.new.append(item)
+            self.ledger.items += 1
+            self.ledger.evidence_tokens += item.tokens
+        return len(self.new) - before
 
 
 def _normal(query: str) -> str:
     return " ".join(query.casefold().split())
+
+
+def _bytes(query: str) -> bytes:
+    return query.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,9 @@ def run(
 ) -> tuple[list[Evidence], Plan]:
     chosen = EFFORTS[effort] if isinstance(effort, str) else effort
     toolbox: Any = tools
-    return gather(base, question=question, effort=chosen, toolbox=toolbox, with_sources=with_sources)
+    return gather(
+        base, question=question, head=chosen.head(12), effort=chosen, toolbox=toolbox, with_sources=with_sources
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,6 +183,16 @@ def test_a_bound_on_evidence_stops_looking_for_more() -> None:
     tools = Tools(finds={Tool.PROFILE: [piece("x" * 400, origin="profile")]})
     _, plan = run(tools, effort=replace(EFFORTS["high"], evidence_tokens=60))
     assert (tools.asked, plan.exhausted) == ([(Tool.PROFILE, QUESTION)], ("evidence_tokens",))
+
+
+def test_the_head_that_stays_counts_as_evidence_from_the_start() -> None:
+    base = pieces(12)
+    kept = sum(item.tokens for item in base[:8])
+    for ceiling, asked in ((kept, []), (kept + 1, [(Tool.PROFILE, QUESTION)])):
+        tools = Tools()
+        _, plan = run(tools, base=base, effort=replace(EFFORTS["medium"], evidence_tokens=ceiling))
+        assert tools.asked[:1] == asked
+        assert ("evidence_tokens" in plan.exhausted) == (not asked)
 
 
 def test_a_tool_that_is_too_slow_takes_nothing_with_it() -> None:
