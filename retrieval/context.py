@@ -327,7 +327,7 @@ def _recall(
 ) -> serving.Draft:
     """Search facts and passages, then pack: facts, facts about names in them, passages, facts that still fit."""
     analysis = common_lexemes.analyse(
-        lexical.searchable(words),
+        lexical.searchable(words, at=visible.at),
         account_id=visible.account_id,
         scope_ids=visible.scope_ids,
         subject_id=visible.subject_id,

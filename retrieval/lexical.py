@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
 
 from facts import textindex
 from facts.words import UNSEGMENTED
+from retrieval import question_dates
 
 #: Words of asking that the English dictionary keeps. A question's other function words are stop words anyway.
 BOILERPLATE = frozenset(
@@ -33,17 +36,20 @@ WEIGHT_UNIT = 1_000
 _ONE_CHARACTER = re.compile(f"[{UNSEGMENTED}]")
 
 
-def searchable(query: str) -> textindex.IndexText:
+def searchable(query: str, *, at: datetime | None = None) -> textindex.IndexText:
     """Return the words of ``query`` worth searching, in the form :func:`facts.textindex.tsvector_sql` takes.
 
-    Words of asking go, unless they are written like a name ("May") or nothing else would be left.
+    Words of asking go, unless they are written like a name ("May") or nothing else would be left. Of a question asked
+    ``at`` an instant, the dates that it means by "yesterday" or "last month" are searched for as well.
     """
     found = textindex.words(query)
     boilerplate = BOILERPLATE - textindex.named(found)
     kept = [word for word in found if word.folded not in boilerplate]
     if all(word.folded in textindex.STOP_WORDS for word in kept):
         kept = found
-    return textindex.index_text(kept)
+    prepared = textindex.index_text(kept)
+    dates = question_dates.spelt_out(query, at=at) if at else ""
+    return replace(prepared, stem=f"{prepared.stem} {dates}") if dates else prepared
 
 
 def rarer(lexemes: Iterable[str], *, counts: Mapping[str, int], rows: int) -> list[str]:

@@ -386,6 +386,14 @@ def test_what_a_served_fact_was_taken_from_comes_after_other_passages(ana: Subje
     ]
 
 
+def test_a_passage_is_found_by_its_date(ana: Subject, ask: Ask) -> None:
+    at = now()
+    for days in (0, 1, 2, 40):
+        say(ana, f"Tea {days}", occurred_at=at - timedelta(days=days))
+    assert ask("What did we talk of yesterday?").packet.passages[0].text == "Tea 1"
+    assert ask("What did we talk of two days ago?").packet.passages[0].text == "Tea 2"
+
+
 def test_the_answer_to_a_matching_turn_is_served_as_well(ana: Subject, ask: Ask) -> None:
     at = now() - timedelta(days=1)
     for number in range(10):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from django.db import connection
 from hypothesis import given
@@ -23,6 +25,12 @@ from retrieval import lexical
 def test_searchable(query: str, stem: str, plain: str) -> None:
     prepared = lexical.searchable(query)
     assert (prepared.stem, prepared.plain) == (stem, plain)
+
+
+def test_dates_that_a_question_means_are_searched_for() -> None:
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    assert lexical.searchable("What did Ana say yesterday?", at=at).stem == "what ana say yesterday 1 march 2026"
+    assert lexical.searchable("What did Ana say yesterday?").stem == "what ana say yesterday"
 
 
 def test_rarer_drops_what_more_than_a_twentieth_of_the_rows_hold() -> None:
