@@ -50,10 +50,15 @@ class Space(NamedTuple):
 
 
 class Embedded(NamedTuple):
-    """The vector of a text, a unit vector, and the identity of what made it."""
+    """The vector of a text, a unit vector, and the identity of what made it.
+
+    ``near``: the cosine distance within which two statements say nearly the same; ``None`` where that is not known of
+    the embedder. Distances mean something else with every embedder.
+    """
 
     identity: EmbedderIdentity
     numbers: Sequence[float]
+    near: float | None = None
 
 
 class EmbeddingProvider(Protocol):
@@ -191,7 +196,8 @@ def try_embed(
     except Exception as error:  # any provider, any failure: the fact must still be written
         logger.warning("embedding_failed", extra={"error_class": type(error).__name__, "count": len(texts)})
         return None
-    return [Embedded(embedder.identity, vector) for vector in vectors]
+    near = getattr(embedder, "near_distance", None)
+    return [Embedded(embedder.identity, vector, near) for vector in vectors]
 
 
 def _look(asked_for: EmbeddingProvider) -> None:

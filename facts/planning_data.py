@@ -22,9 +22,6 @@ from facts.embedding import Embedded
 from facts.models import ConflictMember, Evidence, Fact, IndexedUnit, Separation
 from facts.vocabulary import ConflictStatus, Form
 
-#: Cosine distance up to which two statements may say the same thing (0 to 2); measured by Haki for its embedder, whose
-#: same-concept pairs lay at 0.09 to 0.23 and unrelated ones above 0.35. An embedder may state its own.
-NEAR_DISTANCE = 0.28
 #: Near matches looked at per candidate.
 NEAR_LIMIT = 5
 
@@ -91,7 +88,12 @@ def _open_sets(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> list[Ope
 
 
 def near_facts(*, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.UUID, vector: Embedded) -> list[Known]:
-    """Return the subject's searchable facts within :data:`NEAR_DISTANCE` of ``vector``, nearest first."""
+    """Return the subject's searchable facts that say nearly the same as ``vector``, nearest first.
+
+    None where its embedder does not know how near that is (``Embedded.near``).
+    """
+    if vector.near is None:
+        return []
     space = embedding.space(vector.identity)
     table = vector_tables.table(IndexedUnit.FACT, space.dimensions)
     with connection.cursor() as cursor:
@@ -108,7 +110,7 @@ def near_facts(*, account_id: uuid.UUID, scope_id: uuid.UUID, subject_id: uuid.U
                 subject_id,
                 space.id,
                 NEAR_LIMIT,
-                NEAR_DISTANCE,
+                vector.near,
             ],
         )
         ids = [row[0] for row in cursor.fetchall()]

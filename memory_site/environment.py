@@ -355,6 +355,14 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "EMBEDDER_NEAR_DISTANCE",
+        number,
+        0.0,
+        "For all but `local`: cosine distance within which two statements say nearly the same, so that a person is "
+        "asked whether they conflict. It differs from model to model; 0: nobody is asked.",
+        "Models",
+    ),
+    Setting(
         "RERANKER_PROVIDER",
         text,
         "",

@@ -40,14 +40,16 @@ class Embedder(Protocol):
     """Turns texts into unit vectors of ``identity.dimensions`` float32 numbers.
 
     ``bounded`` tells that a query is answered in this process in bounded time, so that it needs no deadline of its
-    own; ``remote`` that texts are sent to somebody. ``blueprint`` is what it can be made again from, without secrets
-    (``retrieval.embedders.making``). Both methods raise :class:`EmbeddingUnavailable`.
+    own; ``remote`` that texts are sent to somebody. ``near_distance`` is that of ``facts.embedding.Embedded.near``.
+    ``blueprint`` is what it can be made again from, without secrets (``retrieval.embedders.making``). Both methods
+    raise :class:`EmbeddingUnavailable`.
     """
 
     identity: EmbedderIdentity
     blueprint: Mapping[str, Any]
     bounded: bool
     remote: bool
+    near_distance: float | None
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a question; shape ``(dimensions,)``."""

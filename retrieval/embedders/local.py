@@ -69,6 +69,8 @@ class LocalEmbedder:
 
     bounded = True
     remote = False
+    #: Pairs that mean the same were measured at 0.09 to 0.23 with models of this family, unrelated ones above 0.35.
+    near_distance = 0.28
 
     def __init__(self, *, weights: str, directory: Path) -> None:
         self.identity = identity_of(weights)

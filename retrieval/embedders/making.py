@@ -63,13 +63,20 @@ def again(identity: EmbedderIdentity, blueprint: Blueprint) -> Embedder | None:
     return None
 
 
+def _near() -> float | None:
+    """Return the distance of what says nearly the same, which nobody but the operator can know of such a model."""
+    return settings.EMBEDDER_NEAR_DISTANCE or None
+
+
 def _local(blueprint: Blueprint) -> LocalEmbedder:
     return LocalEmbedder(weights=blueprint["weights"], directory=settings.VAR_DIR / "models")
 
 
 def _onnx(blueprint: Blueprint) -> OnnxEmbedder:
     recipe = Recipe(**{name: blueprint[name] for name in ("pooling", "query_prefix", "document_prefix", "max_tokens")})
-    return OnnxEmbedder(Path(blueprint["directory"]), recipe=recipe, dimensions=blueprint["dimensions"])
+    return OnnxEmbedder(
+        Path(blueprint["directory"]), recipe=recipe, dimensions=blueprint["dimensions"], near_distance=_near()
+    )
 
 
 def _openai(blueprint: Blueprint) -> OpenAIEmbedder:
@@ -87,11 +94,11 @@ def _openai(blueprint: Blueprint) -> OpenAIEmbedder:
             "HAKI_EMBED_PROVIDER=openai needs OPENAI_API_KEY, or a server of your own in EMBEDDER_BASE_URL"
         )
     details = {name: value for name, value in blueprint.items() if name != "provider"}
-    return OpenAIEmbedder(**details, api_key=api_key, timeout=settings.MODEL_CALL_TIMEOUT)
+    return OpenAIEmbedder(**details, api_key=api_key, timeout=settings.MODEL_CALL_TIMEOUT, near_distance=_near())
 
 
 _MAKERS: Mapping[str, Callable[[Blueprint], Embedder]] = MappingProxyType(
-    {"local": _local, "onnx": _onnx, PACKAGE: lambda blueprint: NanoEmbedder(), OPENAI: _openai}
+    {"local": _local, "onnx": _onnx, PACKAGE: lambda blueprint: NanoEmbedder(near_distance=_near()), OPENAI: _openai}
 )
 
 
@@ -106,7 +113,7 @@ def _configured_onnx() -> OnnxEmbedder:
         document_prefix=settings.EMBEDDER_DOCUMENT_PREFIX,
         max_tokens=settings.EMBEDDER_MAX_TOKENS,
     )
-    return OnnxEmbedder(directory, recipe=recipe, dimensions=settings.EMBEDDER_DIMENSIONS)
+    return OnnxEmbedder(directory, recipe=recipe, dimensions=settings.EMBEDDER_DIMENSIONS, near_distance=_near())
 
 
 def _configured_openai() -> OpenAIEmbedder:
@@ -126,7 +133,7 @@ PROVIDERS: Mapping[str, Callable[[], Embedder | None]] = MappingProxyType(
     {
         "local": lambda: _local({"weights": settings.LOCAL_EMBEDDER_WEIGHTS}),
         "onnx": _configured_onnx,
-        PACKAGE: NanoEmbedder,
+        PACKAGE: lambda: NanoEmbedder(near_distance=_near()),
         OPENAI: _configured_openai,
         "none": lambda: None,
     }

@@ -31,7 +31,7 @@ class NanoEmbedder:
     bounded = True
     remote = False
 
-    def __init__(self) -> None:
+    def __init__(self, *, near_distance: float | None = None) -> None:
         """Imports nothing. Raises ``ValueError`` where the package is not installed."""
         if importlib.util.find_spec(PACKAGE) is None:
             raise ValueError(f"HAKI_EMBED_PROVIDER={PACKAGE} needs the package {PACKAGE}: pip install {PACKAGE}==0.3.0")
@@ -42,6 +42,7 @@ class NanoEmbedder:
             dimensions=DIMENSIONS,
             recipe="passage-prefix-l2",
         )
+        self.near_distance = near_distance
         self.blueprint = {"provider": PACKAGE}
         self._forget_engine()
         # A forked child must not share the parent's threads, nor inherit a lock somebody held.

@@ -52,7 +52,9 @@ class OnnxEmbedder:
     bounded = False
     remote = False
 
-    def __init__(self, directory: Path, *, recipe: Recipe, dimensions: int = 0) -> None:
+    def __init__(
+        self, directory: Path, *, recipe: Recipe, dimensions: int = 0, near_distance: float | None = None
+    ) -> None:
         """Reads the files for their digest and loads nothing.
 
         ``dimensions``: the width of its vectors; 0: as ``config.json`` says. Raises ``ValueError`` with a sentence for
@@ -79,6 +81,7 @@ class OnnxEmbedder:
             "dimensions": width,
             **asdict(recipe),
         }
+        self.near_distance = near_distance
         self._recipe = recipe
         self._model = OnnxModel(files, max_tokens=recipe.max_tokens)
 

@@ -44,6 +44,7 @@ class OpenAIEmbedder:
         document_prefix: str = "",
         query_prefix: str = "",
         timeout: float,
+        near_distance: float | None = None,
     ) -> None:
         """``timeout``: seconds for one try of a call for stored texts. ``address``: empty for OpenAI's own."""
         prefix = hashlib.sha256(document_prefix.encode()).hexdigest()[:8] if document_prefix else "none"
@@ -63,6 +64,7 @@ class OpenAIEmbedder:
             "document_prefix": document_prefix,
             "query_prefix": query_prefix,
         }
+        self.near_distance = near_distance
         self._address = address
         self._api_key = api_key
         self._prefixes = (query_prefix, document_prefix)

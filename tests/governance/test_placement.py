@@ -307,10 +307,10 @@ def test_somebody_unknown_is_asked_about(account, ada):
 # Near matches
 
 
-def vector(angle: float) -> embedding.Embedded:
+def vector(angle: float, *, near: float | None = 0.28) -> embedding.Embedded:
     """Return a unit vector whose cosine distance to ``vector(0)`` is ``angle``."""
     identity = embedding.EmbedderIdentity("test", "test", "1", 384, "none")
-    return embedding.Embedded(identity, [1 - angle, (1 - (1 - angle) ** 2) ** 0.5, *[0.0] * 382])
+    return embedding.Embedded(identity, [1 - angle, (1 - (1 - angle) ** 2) ** 0.5, *[0.0] * 382], near)
 
 
 @pytest.mark.parametrize(("distance", "marked"), [(0.0, True), (0.27, True), (0.3, False)])
@@ -322,6 +322,12 @@ def test_a_near_claim_by_another_name_is_marked_and_hides_nothing(ada, distance,
     assert [one.possibly_conflicting for one in (first, second)] == [marked] * 2
     assert [(one.status, one.withheld) for one in (first, second)] == [("active", "")] * 2
     assert list(ConflictSet.objects.values_list("kind", flat=True)) == (["possible"] if marked else [])
+
+
+def test_nothing_is_near_where_the_embedder_does_not_know_how_near_that_is(ada):
+    submitted_fact(ada, {"city": "Lyon"}, vector=vector(0, near=None))
+    second = submitted_fact(ada, {"city": "Paris"}, predicate="located_in", vector=vector(0, near=None))
+    assert (second.possibly_conflicting, ConflictSet.objects.count()) == (False, 0)
 
 
 # Bounds and invariants

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from facts import embedding
 from facts.embedding import EmbedderIdentity
 from retrieval.embedders import making
 from retrieval.embedders.local import PACKAGED, QUANTISED, LocalEmbedder, identity_of
@@ -127,3 +128,15 @@ def test_the_local_model_needs_no_record(weights: str) -> None:
     identity = identity_of(weights)
     assert making.again(identity, {}).identity == identity
     assert making.again(EmbedderIdentity("local", "gone", "1", 384, "r"), {}) is None
+
+
+def test_how_near_the_same_is_differs_from_model_to_model(settings: Any, tmp_path: Path) -> None:
+    write_encoder(tmp_path, ["tea"], width=384)
+    settings.EMBEDDER_NEAR_DISTANCE = 0.0
+    choose(settings, "onnx", EMBEDDER_MODEL_DIR=tmp_path, EMBEDDER_DIMENSIONS=384)
+    assert making.asked_for().near_distance is None
+    settings.EMBEDDER_NEAR_DISTANCE = 0.1
+    assert making.asked_for().near_distance == 0.1
+    assert [one.near for one in embedding.try_embed(["tea"], by=making.asked_for())] == [0.1]
+    choose(settings, "local")
+    assert making.asked_for().near_distance == 0.28
