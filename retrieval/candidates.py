@@ -130,6 +130,7 @@ class PassageRow(NamedTuple):
     event_id: uuid.UUID
     scope_id: uuid.UUID
     subject_id: uuid.UUID
+    channel_id: str
     thread: str
     withheld: str
     speaker: str
@@ -194,17 +195,30 @@ def matching(
 
 
 def naming(
-    names: Sequence[str], visible: Visibility, *, beside: Sequence[uuid.UUID], limit: int
+    names: Sequence[str],
+    visible: Visibility,
+    *,
+    beside: Sequence[uuid.UUID],
+    limit: int,
+    among: Sequence[uuid.UUID] | None = None,
 ) -> list[tuple[str, uuid.UUID]]:
-    """Return up to ``limit`` current facts for each name that has it in its text and is not in ``beside``."""
-    parameters: dict[str, Any] = {**visible.parameters(), "beside": id_array(beside), "limit": limit}
+    """Return up to ``limit`` current facts for each name that has it in its text and is not in ``beside``.
+
+    ``among`` replaces the test of being current by membership in these ids.
+    """
+    parameters: dict[str, Any] = {
+        **visible.parameters(),
+        **_members(among),
+        "beside": id_array(beside),
+        "limit": limit,
+    }
     parts = []
     for number, name in enumerate(names):
         parameters |= {f"name{number}": name, f"stem{number}": textindex.phrase(name)}
         query = f"plainto_tsquery('english', %(stem{number})s)"
         parts.append(
             f"(SELECT %(name{number})s::text AS name, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
-            f" FROM facts_facttext t WHERE {visible.current('t')} AND t.tsv @@ {query}"
+            f" FROM facts_facttext t WHERE {_condition(visible, 't', 'fact_id', among)} AND t.tsv @@ {query}"
             " AND NOT t.fact_id = ANY(%(beside)s::uuid[]) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
         )
     return rows(
@@ -356,8 +370,8 @@ def _scores(question: Question) -> str:
 def _passage_columns(question: Question) -> str:
     """Return the columns of a :class:`PassageRow` in their order."""
     return (
-        "p.id, p.event_id, p.scope_id, p.subject_id, e.thread, p.withheld, p.speaker_name, p.text, p.evidential,"
-        f" e.kind, e.origin_trust, {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
+        "p.id, p.event_id, p.scope_id, p.subject_id, e.channel_id, e.thread, p.withheld, p.speaker_name, p.text,"
+        f" p.evidential, e.kind, e.origin_trust, {_scores(question)}, {_EPOCH.format('p.occurred_at')}"
     )
 
 

@@ -373,7 +373,7 @@ def _recall(
         question=questions[IndexedUnit.FACT],
         profile=profile,
         budget=budget,
-        expand=past is None,
+        past=past,
     )
     decided = {decision.id for decision in draft.decisions}
     draft.decisions += [

@@ -73,13 +73,14 @@ def serve(
     question: Question,
     profile: ContextProfile,
     budget: Budget,
-    expand: bool,
+    past: Sequence[uuid.UUID] | None,
 ) -> Draft:
     """Return what is served of the scored rows.
 
-    Facts come first, then, with ``expand``, facts about names in them, both within the share of the budget
-    that facts have while there are passages; then passages; then the facts that still fit. Passages that only say what
-    a served fact was taken from come after the others. ``pairs`` are passages that follow one another.
+    Facts come first, then facts about names in them, both within the share of the budget that facts have while there
+    are passages; then passages; then the facts that still fit. Passages that only say what a served fact was taken
+    from come after the others. ``pairs`` are passages that follow one another. ``past`` are the facts of the time that
+    is asked about, ``None`` for the present.
     """
     draft = Draft()
     limits = gate.of_profile(profile, has_vector=question.vector is not None)
@@ -95,8 +96,8 @@ def serve(
     share = profile.fact_share if heard else 1.0
     first = _pack(offered, budget, share=share)
     draft.facts = _take(offered, first, Reason.TOP_SCORE)
-    if expand and draft.facts and not first.skipped:
-        _expand(draft, ranked, visible, known_names, question, profile, budget, share)
+    if draft.facts and not first.skipped:
+        _expand(draft, ranked, visible, known_names, question, profile, budget, share, past)
     if heard and draft.facts:
         draft.sources = candidates.origins(visible.account_id, [item.row.id for item in draft.facts])
     _add_passages(draft, heard, budget, profile)
@@ -310,17 +311,19 @@ def _expand(
     profile: ContextProfile,
     budget: Budget,
     share: float,
+    past: Sequence[uuid.UUID] | None,
 ) -> None:
     """Add facts about the names in what is served, as far as the facts' share of the budget allows."""
     names = multihop.entities([item.row.statement for item in draft.facts], query=known_names)
     left = share * budget.limit - budget.used
     if not names or left < 1:
         return
-    found = candidates.naming(names, visible, beside=[item.row.id for item in ranked], limit=profile.entity_facts)
+    beside = [item.row.id for item in ranked]
+    found = candidates.naming(names, visible, beside=beside, limit=profile.entity_facts, among=past)
     ids = list(dict.fromkeys(fact_id for _, fact_id in found))
     if not ids:
         return
-    rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=True)}
+    rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=past is None)}
     items = [_unscored(rows[fact_id]) for fact_id in ids if fact_id in rows]
     offered = _offer(draft, items, lambda row: withheld(row, visible))
     packed = _pack(offered, budget, share=left / budget.limit)

@@ -215,3 +215,17 @@ def test_a_search_is_replayed(ana: Subject, find: Find, app: Principal) -> None:
     assert {row.compared.change.value for row in then.rows if row.compared.item.unit == "fact"} <= {"same", "moved"}
     assert ("Ana likes green tea.", "missing") in [(row.text, row.compared.change.value) for row in today.rows]
     assert today.replayed.budget == 5
+
+
+def test_what_a_name_led_to_is_found_again(ana: Subject, ask: Ask, app: Principal) -> None:
+    atlas = FactFactory(subject=ana, statement="The engine room of Atlas is noisy.")
+    for number in range(70):
+        FactFactory(subject=ana, statement=f"Ana met client number {number}.")
+    FactFactory(subject=ana, statement="Ana works on Atlas.")
+    answer = ask("what works for Ana", budget=10_000)
+    reasons = {row.text: row for row in replay(app, answer.trace_id, mode=ReplayMode.THEN).rows}
+    row = reasons["The engine room of Atlas is noisy."]
+    assert (row.reason_before, row.reason_after) == ("multi_hop_expansion", "multi_hop_expansion")
+    _end(atlas)
+    today = replay(app, answer.trace_id, mode=ReplayMode.NOW)
+    assert (atlas.statement, "not_current") in [(row.text, row.reason_after) for row in today.rows]
