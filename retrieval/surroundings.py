@@ -58,9 +58,10 @@ def lifted(
 
 def _sittings(rows: Sequence[PassageRow]) -> list[list[int]]:
     """Return the numbers of the rows that belong together: one conversation without a long silence."""
-    conversations: dict[tuple[uuid.UUID, uuid.UUID, str], list[int]] = defaultdict(list)
+    conversations: dict[tuple[uuid.UUID, uuid.UUID | str, str], list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
-        conversations[row.scope_id, row.subject_id, row.thread].append(number)
+        # In a channel each message is about its author; what is said there is one conversation all the same.
+        conversations[row.scope_id, row.channel_id or row.subject_id, row.thread].append(number)
     sittings: list[list[int]] = []
     for members in conversations.values():
         members.sort(key=lambda number: rows[number].occurred_at)

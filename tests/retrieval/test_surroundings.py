@@ -17,13 +17,16 @@ HALVES = Surroundings(seeds=2, before=0.5, after=0.25, sitting=0.0)
 SITTING = Surroundings(seeds=0, before=0.0, after=0.0, sitting=0.5)
 
 
-def _rows(*, threads: Sequence[str] = ("", "", ""), gap: timedelta = timedelta(minutes=1)) -> list[PassageRow]:
+def _rows(
+    *, threads: Sequence[str] = ("", "", ""), gap: timedelta = timedelta(minutes=1), channel: str = ""
+) -> list[PassageRow]:
     return [
         PassageRow(
             id=uuid.UUID(int=10 + number),
             event_id=uuid.UUID(int=20 + number),
             scope_id=SCOPE,
-            subject_id=SUBJECT,
+            subject_id=uuid.UUID(int=30 + number) if channel else SUBJECT,
+            channel_id=channel,
             thread=thread,
             withheld="",
             speaker="",
@@ -68,6 +71,11 @@ def test_a_neighbour_that_is_not_there_lifts_nobody() -> None:
 
 def test_a_sitting_lifts_all_of_its_passages() -> None:
     scores = lifted(_rows(), [0.6, 0.3, 0.0], pairs=[], surroundings=SITTING)
+    assert scores == pytest.approx([0.75, 0.45, 0.15])
+
+
+def test_a_channel_is_one_conversation_of_many() -> None:
+    scores = lifted(_rows(channel="C1"), [0.6, 0.3, 0.0], pairs=[], surroundings=SITTING)
     assert scores == pytest.approx([0.75, 0.45, 0.15])
 
 
