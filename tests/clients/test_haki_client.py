@@ -195,7 +195,8 @@ def test_a_packet_becomes_a_block_for_the_prompt(connect) -> None:
 
 def test_where_nothing_is_known_the_block_is_empty(connect) -> None:
     packet = connect().context("nobody", "Where do they live?", PROJECT, purpose="support")["packet"]
-    assert packet == {"facts": [], "episodes": [], "warnings": [], "status": "ok", "empty_reason": "no_memory"}
+    nothing = {"cards": [], "facts": [], "episodes": []}
+    assert packet == {**nothing, "warnings": [], "status": "ok", "empty_reason": "no_memory"}
     assert runtime.build_prompt_context(packet) == ""
 
 
