@@ -109,7 +109,7 @@ def _ask(account_id: uuid.UUID, text: str, *, path: str, reader: uuid.UUID | Non
         if not visible.scope_ids:
             return []
         analysis = common_lexemes.analyse(
-            lexical.searchable(text), account_id=account_id, scope_ids=visible.scope_ids, subject_id=None
+            lexical.searchable(text, at=moment), account_id=account_id, scope_ids=visible.scope_ids, subject_id=None
         )
         rows: list[FactRow | PassageRow] = []
         for unit in IndexedUnit:
