@@ -97,7 +97,9 @@ class SearchProfile:
         return _label(self.name, self.version, self.override)
 
 
-#: Where to start from are the weights of an earlier system for the same strategies; ``benchmarks/`` decides.
+#: Words count for more than the vectors of a small embedder. Turn recall@8 and @10 of searches on LoCoMo (five
+#: conversations, 760 questions), semantic/lexical 1/1 → .660, .686; 1/1.5 → .663, .688; 1/2 → .663, .688; vectors alone
+#: .498 and words alone .636 at 10. The other weights are those of an earlier system for the same strategies.
 SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
     {
         profile.name: profile
@@ -112,7 +114,7 @@ SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
             SearchProfile(
                 name="balanced",
                 version=1,
-                weights={"semantic": 1.0, "lexical": 1.0, "temporal": 0.7, "entity_match": 0.9},
+                weights={"semantic": 1.0, "lexical": 1.5, "temporal": 0.7, "entity_match": 0.9},
                 rerank_head=0,
                 deadline_ms=300,
             ),
@@ -121,7 +123,7 @@ SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
                 version=1,
                 weights={
                     "semantic": 1.0,
-                    "lexical": 1.0,
+                    "lexical": 1.5,
                     "temporal": 0.7,
                     "entity_match": 0.9,
                     "salience_recency": 0.8,
@@ -133,7 +135,7 @@ SEARCH: Mapping[str, SearchProfile] = MappingProxyType(
             SearchProfile(
                 name="minimal",
                 version=1,
-                weights={"semantic": 1.0, "lexical": 1.0},
+                weights={"semantic": 1.0, "lexical": 1.5},
                 rerank_head=0,
                 deadline_ms=300,
                 lanes=True,

@@ -41,8 +41,11 @@ def analyse(question: StrategyQuestion) -> Mapping[IndexedUnit, TextMatch]:
     """Return what to look for in each unit; empty when nothing is left of the question to look for."""
     if question.demanded == "":
         return {}
-    asked = textindex.index_text(words(question.text)) if question.demanded else lexical.searchable(question.text)
     visible = question.visible
+    if question.demanded:
+        asked = textindex.index_text(words(question.text))
+    else:
+        asked = lexical.searchable(question.text, at=visible.at)
     analysis = common_lexemes.analyse(
         asked, account_id=visible.account_id, scope_ids=visible.scope_ids, subject_id=visible.subject_id
     )

@@ -33,7 +33,9 @@ class FakeServer:
 
 
 def build(**changes: object) -> dict[str, dict[str, object]]:
-    return aliases.build(**{"owner_url": "", "app_url": "", "test_name": "test_x", "pool": False, "search_threads": 8, **changes})
+    return aliases.build(
+        **{"owner_url": "", "app_url": "", "test_name": "test_x", "pool": False, "search_threads": 8, **changes}
+    )
 
 
 def test_without_urls_both_use_the_embedded_server_under_their_own_role() -> None:

@@ -69,9 +69,9 @@ def test_the_lists_of_all_strategies_become_one_order(ana: Subject, find: Find) 
     assert third.strategies.keys() == {"semantic"}
     # The semantic list holds three and the lexical one two; the last of each has its rank alone. No entity matched.
     assert answer.empty == ["entity_match"]
-    assert first.fusion_score == pytest.approx(2 / 2.9)
-    assert 0.05 * (16 / 17 + 16 / 17) / 2.9 < second.fusion_score < 2 / 2.9
-    assert third.fusion_score == pytest.approx(0.05 * 16 / 18 / 2.9)
+    assert first.fusion_score == pytest.approx(2.5 / 3.4)
+    assert 0.05 * 16 / 17 * 2.5 / 3.4 < second.fusion_score < 2.5 / 3.4
+    assert third.fusion_score == pytest.approx(0.05 * 16 / 18 / 3.4)
 
 
 def test_an_answer_says_how_it_came_about(ana: Subject, find: Find) -> None:
@@ -153,7 +153,7 @@ def test_a_trace_explains_every_result(ana: Subject, find: Find) -> None:
     served, left = unpack(trace.decisions)
     assert (served["id"], served["reason"], served["rank"], served["revision"]) == (str(green.id), "top_score", 1, 1)
     assert served["scores"].keys() == {"semantic", "lexical"}
-    assert served["fusion_score"] == round(2 / 2.9, 4)
+    assert served["fusion_score"] == round(2.5 / 3.4, 4)
     assert (left["id"], left["reason"]) == (str(black.id), "over_budget")
     assert set(trace.timings) == {"resolve", "strategies", "fuse", "rerank", "serve"}
 

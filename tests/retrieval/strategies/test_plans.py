@@ -28,7 +28,11 @@ __all__ = ["two_accounts"]
 
 
 def _scans(plan: dict[str, Any]) -> set[tuple[str, str]]:
-    found = {(plan["Node Type"], plan.get("Index Name", plan.get("Relation Name", "")))} if plan.get("Relation Name") else set()
+    found = (
+        {(plan["Node Type"], plan.get("Index Name", plan.get("Relation Name", "")))}
+        if plan.get("Relation Name")
+        else set()
+    )
     return found.union(*(_scans(child) for child in plan.get("Plans", [])))
 
 
