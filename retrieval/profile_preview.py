@@ -115,7 +115,7 @@ def _packet(answer: ContextAnswer) -> Side:
 def _results(answer: SearchAnswer) -> Side:
     texts = {Key(found.unit, found.id): found.text for found in answer.results}
     return Side(
-        profile=f"{answer.profile}-{answer.profile_version}",
+        profile=answer.profile_version,
         keys=list(texts),
         texts=texts,
         empty_reason=answer.empty_reason,

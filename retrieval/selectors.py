@@ -72,7 +72,6 @@ def facts(
     *,
     scopes: Sequence[Scope],
     subject: Subject | None = None,
-    status: str = "",
 ) -> QuerySet[Fact]:
     """Return the facts that a listing shows, newest first: current and ended ones by the audience rule, those in
     other states or withheld by a conflict to their subject and to curators."""
@@ -83,8 +82,6 @@ def facts(
     found = Fact.objects.filter(shown, visible_to(reader), account_id=principal.account_id, scope__in=scopes)
     if subject is not None:
         found = found.filter(subject=subject)
-    if status:
-        found = found.filter(status=status)
     return found.exclude(status__in=GONE).select_related("scope", "subject").order_by("-id")
 
 

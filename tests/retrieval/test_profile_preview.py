@@ -11,7 +11,7 @@ from governance.models import Role
 from retrieval import profile_preview, profile_versions, statistics, stored_queries
 from retrieval.comparing import Change
 from retrieval.models import RetrievalProfile, StoredQuery, Trace
-from retrieval.profiles import CONTEXT
+from retrieval.profiles import CONTEXT, SEARCH
 from tests.factories import AccountFactory, FactFactory, ScopeFactory, entered, key_principal, person_in, say
 from tests.retrieval.conftest import index_vectors
 
@@ -145,3 +145,21 @@ def test_only_an_administrator_keeps_queries_and_looks(account: Account, admin: 
             stored_queries.remove(who, kept.pk)
         with pytest.raises(Refused):
             profile_preview.preview(who, name="context", scope=None, settings={})
+
+
+def test_a_search_profile_is_looked_at_as_well(
+    account: Account, admin: Principal, ana: Subject, support: Scope
+) -> None:
+    FactFactory(subject=ana, statement="Ana likes green tea.", sensitivity="internal")
+    index_vectors(account)
+    _keep(admin, "green tea")
+    settings = {"weights.lexical": 0, "weights.semantic": 1}
+    (found,) = profile_preview.preview(admin, name="balanced", scope=support, settings=settings)
+    assert found.present.profile == SEARCH["balanced"].label
+    assert found.proposed.profile.startswith(f"{SEARCH['balanced'].label}-0-")
+    assert [(text, row.change) for row, text in found.rows if row.item.unit == "fact"] == [
+        ("Ana likes green tea.", Change.SAME)
+    ]
+    proposed = Trace.objects.get(pk=found.proposed.trace_id)
+    assert proposed.kind == "preview"
+    assert "lexical" not in proposed.strategies
