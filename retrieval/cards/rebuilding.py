@@ -207,6 +207,3 @@ def _place(card: Card) -> CardPlace:
         subject_id=card.subject_id,
         key=card.key,
     )
-
-
-__all__ = ["rebuild", "rebuild_due", "rebuild_everywhere"]
