@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from ingest.extraction.providers import prices
+from memory_site.database.aliases import WEB_THREADS
 from retrieval.profile_settings import STRATEGIES
 
 RETRY_SLACK = 30  # seconds for a task to be handed over and its end to be written down
@@ -77,6 +78,18 @@ def check_strategies(app_configs: object = None, **_: Any) -> list[checks.CheckM
     return [checks.Error(message, id="memory_site.E010")]
 
 
+@checks.register("reading")
+def check_search_threads(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report a number of threads for searches that is none, or one for which the connection pool has no room."""
+    if settings.SEARCH_THREADS < 0:
+        return [checks.Error("SEARCH_THREADS is 0 or more.", id="memory_site.E011")]
+    pool = settings.DATABASES["default"]["OPTIONS"].get("pool")
+    if isinstance(pool, dict) and pool["max_size"] < WEB_THREADS + settings.SEARCH_THREADS:
+        message = f"The connection pool needs room for {WEB_THREADS} requests and {settings.SEARCH_THREADS} strategies."
+        return [checks.Error(message, id="memory_site.E012")]
+    return []
+
+
 @checks.register("models")
 def check_models(app_configs: object = None, **_: Any) -> list[checks.CheckMessage]:
     """Report a model provider that could not be asked, prices that cannot be read, and budgets that would not hold."""
@@ -118,8 +131,10 @@ def _check_provider(name: str, *, nobody: str, model: str = "") -> list[checks.C
 
 
 def refuse_errors(*, worker: bool) -> None:
-    """Raise `ImproperlyConfigured` where the settings of queue or models do not hold, or a worker would use a pool."""
-    found = [message for message in (*check_queue(), *check_models()) if message.level >= checks.ERROR]
+    """Raise `ImproperlyConfigured` where the settings of queue, reading or models do not hold, or a worker would use a
+    pool."""
+    reported = (*check_queue(), *check_strategies(), *check_search_threads(), *check_models())
+    found = [message for message in reported if message.level >= checks.ERROR]
     if found:
         raise ImproperlyConfigured(" ".join(message.msg for message in found))
     if worker and settings.DATABASES["default"]["OPTIONS"].get("pool"):

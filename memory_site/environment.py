@@ -420,8 +420,8 @@ TABLE: tuple[Setting, ...] = (
         "SEARCH_THREADS",
         integer,
         8,
-        "Strategies of searches that a process runs at the same time, each on a database connection of its own; the "
-        "connection pool of a web process has room for them. 0: one after another, on the connection of the request.",
+        "Strategies of searches that a process runs at the same time, each on a database connection of its own: a web "
+        "process opens up to so many and eight more. 0: one after another, on the connection of the request.",
         "Reading",
     ),
     Setting(
