@@ -382,3 +382,19 @@ def test_a_vector_is_not_written_from_what_somebody_is_changing(embedder: WordEm
     assert vectors.fill_missing_everywhere() == 0
     with account_transaction(account.id):
         assert (FactVector.objects.count(), PassageVector.objects.count()) == (1, 2)
+
+
+def test_of_two_that_begin_at_once_one_serves(account: Account, embedder: WordEmbedder) -> None:
+    other = OtherEmbedder()
+    first = embedding._adopt(other)
+    assert embedding.identity_of(embedding._adopt(embedder)) == other.identity
+    assert list(EmbeddingSpace.objects.filter(serving=True).values_list("pk", flat=True)) == [first.pk]
+
+
+def test_what_is_recorded_of_an_embedder_follows_its_settings(account: Account) -> None:
+    embedding.register(OtherEmbedder(), blueprint={"query_prefix": "a"})
+    space = embedding.note_asked_for()
+    assert EmbeddingSpace.objects.get(pk=space.id).blueprint == {"query_prefix": "a"}
+    embedding.register(OtherEmbedder(), blueprint={"query_prefix": "b"})
+    assert embedding.note_asked_for() == space
+    assert EmbeddingSpace.objects.get(pk=space.id).blueprint == {"query_prefix": "b"}
