@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import psycopg
+
     from facts.models import Account, Event, Fact, Scope, Subject
 
 CHUNK = 1_000
@@ -204,15 +207,55 @@ def vectors_of(texts: Sequence[str], *, cache: Path | None = None) -> np.ndarray
     return np.array(_Vectors(cache).of(texts, embedding.provider()))
 
 
+def copy_facts(account_id: uuid.UUID, *, source: uuid.UUID, target: uuid.UUID) -> None:
+    """Copy the facts of one scope, their first revisions and their index rows into another, without their evidence."""
+    from facts import embedding, vector_tables
+    from facts.models import Fact, FactRevision, FactText, FactVector
+
+    serving = embedding.serving()
+    copied = {
+        Fact._meta.db_table: (Fact, "id"),
+        FactRevision._meta.db_table: (FactRevision, "fact_id"),
+        FactText._meta.db_table: (FactText, "fact_id"),
+    }
+    if serving is not None:
+        copied[vector_tables.table("fact", serving.dimensions)] = (FactVector, "fact_id")
+    replaced = {"scope_id": "%(target)s", "group": "m.new"}
+    with owner() as connection, connection.transaction():
+        # Checks and the triggers of append-only tables are for what is not known to be right.
+        connection.execute("SET LOCAL session_replication_role = replica")
+        connection.execute(
+            "CREATE TEMP TABLE copied ON COMMIT DROP AS SELECT id AS old, gen_random_uuid() AS new FROM facts_fact"
+            " WHERE account_id = %s AND scope_id = %s",
+            [account_id, source],
+        )
+        for table, (model, key) in copied.items():
+            columns = [column.column for column in model._meta.concrete_fields]
+            values = {key: "m.new", **({"id": "gen_random_uuid()"} if key != "id" else {}), **replaced}
+            chosen = ", ".join(values.get(column, f'x."{column}"') for column in columns)
+            named = ", ".join(f'"{column}"' for column in columns)
+            connection.execute(
+                f"INSERT INTO {table} ({named}) SELECT {chosen} FROM {table} x JOIN copied m ON m.old = x.{key}",
+                {"target": target},
+            )
+
+
 def settle() -> None:
     """Vacuum and analyse as autovacuum would: searches are index-only from here on."""
+    with owner() as connection:
+        connection.execute("VACUUM ANALYZE")
+
+
+@contextmanager
+def owner() -> Iterator[psycopg.Connection]:
+    """Open a connection of the owner of the tables, each statement of which is committed by itself."""
     import psycopg
     from django.db import connections
 
     parameters = connections["owner"].get_connection_params()
     wanted = {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
-    with psycopg.connect(**wanted, autocommit=True) as owner:
-        owner.execute("VACUUM ANALYZE")
+    with psycopg.connect(**wanted, autocommit=True) as connection:
+        yield connection
 
 
 class _Vectors:
