@@ -162,11 +162,10 @@ def _owner() -> Iterator[psycopg.Connection]:
 
 def _existing(owner: psycopg.Connection, scope_id: uuid.UUID | None = None) -> list[tuple[str, bool]]:
     """Return the indexes of a large scope, or of all, and whether each was built to its end."""
-    like = f"large\\_%\\_{scope_id.hex}" if scope_id else "large\\_%"
     return owner.execute(
         "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-        " WHERE c.relnamespace = 'public'::regnamespace AND c.relname LIKE %s ORDER BY c.relname",
-        [like],
+        " WHERE c.relnamespace = 'public'::regnamespace AND c.relname ~ %s ORDER BY c.relname",
+        [f"^large_({'|'.join(IndexedUnit.values)})_.*{scope_id.hex if scope_id else ''}$"],
     ).fetchall()
 
 

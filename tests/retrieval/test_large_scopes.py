@@ -174,7 +174,7 @@ def test_the_command_shows_makes_and_drops(embedder: WordEmbedder, monkeypatch: 
         assert not LargeScope.objects.exists()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT (SELECT count(*) FROM pg_class WHERE relname LIKE 'large\\_%%'),"
+            "SELECT (SELECT count(*) FROM pg_class WHERE relname ~ '^large_(fact|passage)_'),"
             " (SELECT count(*) FROM pg_policy WHERE polname = %s),"
             " (SELECT count(*) FROM pg_namespace WHERE nspname = %s)",
             [large_scope_indexes.POLICY, large_scope_indexes.SCHEMA],
