@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from retrieval.embedders import local, wordpiece
 from retrieval.embedders.base import EmbeddingUnavailable
+from retrieval.embedders.local import LocalEmbedder
 from retrieval.embedders.onnx import OnnxEmbedder, Recipe, recipe_of
 from tests.tiny_models import write_encoder
 
@@ -134,3 +136,12 @@ def test_the_directory_says_width_pooling_and_prefixes(tmp_path: Path) -> None:
 def test_a_directory_that_says_nothing_is_read_plainly(tmp_path: Path) -> None:
     (tmp_path / "config_sentence_transformers.json").write_text("[]")
     assert recipe_of(tmp_path, pooling="", query_prefix="", document_prefix="", max_tokens=16) == PLAIN
+
+
+def test_a_published_model_in_a_directory_makes_the_vectors_it_should(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").symlink_to(local._model_path())
+    wordpiece.load().save(str(tmp_path / "tokenizer.json"))
+    made = OnnxEmbedder(tmp_path, recipe=replace(PLAIN, max_tokens=local.DOCUMENT_TOKENS), dimensions=local.DIMENSIONS)
+    known = LocalEmbedder(weights=local.PACKAGED, directory=tmp_path)
+    texts = ["Ana lives in Porto.", "word " * 400, "", "日本語 and words"]
+    assert made.embed_documents(texts) == pytest.approx(known.embed_documents(texts), abs=1e-6)
