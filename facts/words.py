@@ -33,7 +33,8 @@ UNSEGMENTED = (
 )
 #: Letters and vowel signs of Indic scripts; the signs are no letters by themselves.
 _INDIC = "\u0900-\u0963\u0966-\u0dff"
-_WORD = rf"(?:[^\W_{UNSEGMENTED}]|[{_INDIC}])+"
+#: Both kinds of character apart, and nothing given back: what is no word after all is left at once.
+_WORD = rf"(?:[^\W_{UNSEGMENTED}{_INDIC}]|[{_INDIC}])++"
 _NUMBER = r"(?:(?<![^\W_])[vV])?\d+(?:[.,]\d+)+"
 _PART = rf"(?:\d+(?:\.\d+)+(?![^\W_])|{_WORD})"
 _SIGN = "[-_.@'&\u2010]"
@@ -196,7 +197,7 @@ def _chain(piece: str) -> _Forms:
         return [(joined, piece, ())]
     sides = [_joined(side) for side in piece.split("@")] if "@" in piece else []
     # "O'Brien", "l'Italie", "rock'n'roll": a letter that only leans on its neighbour is nothing by itself.
-    kept = [part for part in parts if len(part) > 1 or "'" not in piece] or parts
+    kept = ([part for part in parts if len(part) > 1] if "'" in piece else parts) or parts
     forms = [form for part in kept for form in (_number if "." in part else _word)(part)]
     first, shown, also = forms[0]
     others = dict.fromkeys(form for form in (*sides, joined) if form)

@@ -78,6 +78,13 @@ def test_every_character_of_a_stored_run_begins_a_form() -> None:
     assert [word.also for word in words("绿茶")] == [()]
 
 
+@pytest.mark.parametrize(
+    "character", ["क", "ம", "ा", "漢", "x", "ü", "ש", "1", "a.", "1.", "a1", "a-", "a@", "1.a", "aB", "க1"]
+)
+def test_long_runs_are_read_in_one_pass(character: str) -> None:
+    assert words(character * 10_000)
+
+
 def test_a_word_is_bounded() -> None:
     assert [word.folded for word in words("x" * 1_000_000)] == ["x" * MAX_WORD]
 
