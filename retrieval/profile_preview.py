@@ -19,8 +19,9 @@ from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.models import ProfileName, StoredQuery, TraceKind
 from retrieval.profile_versions import require_administrator
 from retrieval.profiles import ContextProfile, SearchProfile
-from retrieval.search import SearchRequest, search
+from retrieval.search import search
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import SearchRequest
 from retrieval.transactions import settings_kept
 
 #: Queries answered at once, newest first: each is asked twice.

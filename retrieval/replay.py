@@ -25,7 +25,8 @@ from retrieval.packet import Packet
 from retrieval.places import Place
 from retrieval.profiles import ContextProfile, SearchProfile
 from retrieval.reasons import Action
-from retrieval.search import SearchRequest, search
+from retrieval.search import search
+from retrieval.search_request import SearchRequest
 from retrieval.strategies.base import SourceFilters
 from retrieval.traces import unpack
 from retrieval.transactions import settings_kept
@@ -235,7 +236,8 @@ class _Reasons:
             return self._decided.get(key)
         self._left -= 1
         try:
-            explained = why_not.explain(self._principal, self._trace, key.id)
+            fact = why_not.visible_fact(self._principal, self._trace, key.id)
         except NotFound:
             return None
+        explained = why_not.explain(self._principal, self._trace, fact)
         return explained.obstacles[0].code if explained.obstacles else None

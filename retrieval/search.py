@@ -10,15 +10,13 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from facts import embedding
 from facts.audience import Posture, Reader
 from facts.clock import now
 from facts.embedding import Embedded
-from facts.errors import DomainError
 from facts.ids import new_id
 from facts.models import IndexedUnit, Scope, Subject
 from facts.tenancy import account_transaction
@@ -38,79 +36,33 @@ from retrieval import (
     traces,
 )
 from retrieval.candidates import Question
-from retrieval.context import MAX_QUERY, Progress
+from retrieval.context import Progress
 from retrieval.fusion import Fused
-from retrieval.models import Trace, TraceKind
+from retrieval.models import TraceKind
 from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
-from retrieval.packet import EmptyReason, PacketStatus
-from retrieval.places import Asked, Place
+from retrieval.packet import EmptyReason
+from retrieval.places import Place
 from retrieval.profiles import SearchProfile
 from retrieval.question_vector import QuestionVector
-from retrieval.reasons import MEANING, Action, Reason
+from retrieval.reasons import Reason
 from retrieval.reranking import Reranked
 from retrieval.running import Run
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import SearchRequest
+from retrieval.search_trace import trace_of
 from retrieval.stable_profile import StableProfile, decided_with, stable_profile
 from retrieval.strategies import text_match
-from retrieval.strategies.base import Hit, Item, SourceFilters, StrategyQuestion
+from retrieval.strategies.base import Hit, Item, StrategyQuestion
 from retrieval.strategies.lexical import matches_anything
 from retrieval.traces import Decision
 from retrieval.visibility import Visibility
 
 #: Changes whenever the same store and question could give another order.
 RANKER_VERSION = "search-1"
-DEFAULT_PROFILE = "balanced"
-DEFAULT_LIMIT = 12
-MAX_LIMIT = 100
 #: Length of each strategy's list, for facts and for passages, in multiples of the results asked for, and at least.
 #: A longer list says more about how good its best are: scores are stretched over the whole of it.
 LISTS = 2
 LEAST_LIST = 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """What a caller asks for.
-
-    ``exact``: only the scope itself, and in it only the subject's facts; otherwise the scope and its ancestors, and
-    the subject only says on whose behalf is read. ``limit`` bounds the results. ``min_score`` is applied by each
-    strategy to its own scores. ``units``: facts, passages or both. ``as_of`` is the instant the question is about,
-    ``known_at`` the instant of which the knowledge is asked.
-    """
-
-    scope_path: str
-    exact: bool
-    subject_key: str = ""
-    subject_alias: tuple[str, str] | None = None
-    peer_key: str = ""
-    query: str = ""
-    purpose: str = ""
-    profile: str = DEFAULT_PROFILE
-    limit: int = DEFAULT_LIMIT
-    min_score: float | None = None
-    filters: SourceFilters = field(default_factory=SourceFilters)
-    units: tuple[IndexedUnit, ...] = (IndexedUnit.FACT, IndexedUnit.PASSAGE)
-    include_cross_links: bool = False
-    include_identity_profile: bool = False
-    as_of: datetime | None = None
-    known_at: datetime | None = None
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.limit <= MAX_LIMIT:
-            raise DomainError(f"A limit is 1 to {MAX_LIMIT}.", code="invalid_payload", field="limit")
-        if len(self.query) > MAX_QUERY:
-            raise DomainError(f"A query has at most {MAX_QUERY:,} characters.", code="query_too_long", field="query")
-
-    @property
-    def asked(self) -> Asked:
-        """How the place of the call is named."""
-        return Asked(
-            scope_path=self.scope_path,
-            exact=self.exact,
-            subject_key=self.subject_key,
-            subject_alias=self.subject_alias,
-            peer_key=self.peer_key,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,7 +264,17 @@ def _answer(
         timings=progress.timings,
     )
     if kind is not None:
-        traces.write(_trace(principal, request, reading, searched, served, answer, kind, moment, progress))
+        trace = trace_of(
+            answer,
+            principal=principal,
+            request=request,
+            kind=kind,
+            question_time=reading.visible.at,
+            moment=moment,
+            tokens=served.tokens,
+            milliseconds=progress.milliseconds,
+        )
+        traces.write(trace)
     return answer
 
 
@@ -396,80 +358,3 @@ def _identity_profile(reading: _Reading, request: SearchRequest) -> StableProfil
 def _key_of(identity: StableProfile) -> str | None:
     """Return the key of the reader whose profile it is."""
     return Subject.objects.values_list("key", flat=True).filter(pk=identity.subject_id).first()
-
-
-def _trace(
-    principal: Principal,
-    request: SearchRequest,
-    reading: _Reading,
-    searched: _Search,
-    served: search_serving.Served,
-    answer: SearchAnswer,
-    kind: TraceKind,
-    moment: datetime,
-    progress: Progress,
-) -> Trace:
-    """Return the unsaved trace of the call."""
-    place, decisions = reading.place, served.decisions
-    facts = sum(found.unit is IndexedUnit.FACT for found in answer.results)
-    failed = answer.empty_reason is EmptyReason.RETRIEVAL_FAILED
-    status = PacketStatus.DEGRADED if answer.warnings else PacketStatus.OK
-    return Trace(
-        id=answer.trace_id,
-        account_id=principal.account_id,
-        kind=kind,
-        scope_id=place.scope.id if place.scope else None,
-        scope_path=place.path,
-        subject_id=place.subject.id if place.subject else None,
-        subject_key=place.subject.key if place.subject else request.subject_key[:200],
-        reader_posture=answer.reader_posture,
-        reader_id=place.reader.subject_id,
-        credential_id=principal.pk,
-        credential_name=principal.name[:200],
-        query=request.query,
-        purpose=request.purpose,
-        budget=request.limit,
-        budget_unit="results",
-        request=as_asked(request),
-        question_time=reading.visible.at,
-        as_of=request.as_of,
-        known_at=request.known_at,
-        profile=reading.profile.label,
-        ranker=RANKER_VERSION,
-        embedder=answer.embedder,
-        strategies={outcome.component: outcome.word for outcome in answer.outcomes},
-        timings=progress.timings,
-        decisions=[decision.packed() for decision in decisions],
-        reasons=dict(Counter(decision.reason.value for decision in decisions)),
-        considered=len(decisions),
-        facts_served=facts,
-        passages_served=len(answer.results) - facts,
-        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in decisions),
-        tokens=served.tokens,
-        status=(PacketStatus.FAILED if failed else status).value,
-        empty_reason=answer.empty_reason.value if answer.empty_reason else "",
-        warnings=list(answer.warnings),
-        duration_ms=progress.milliseconds,
-        created_at=moment,
-    )
-
-
-def as_asked(request: SearchRequest) -> dict[str, Any]:
-    """Return what else the call asked for, so that it can be asked again."""
-    filters = request.filters
-    return {
-        "exact": request.exact,
-        "profile": request.profile,
-        "limit": request.limit,
-        "min_score": request.min_score,
-        "units": [unit.value for unit in request.units],
-        "include_cross_links": request.include_cross_links,
-        "include_identity_profile": request.include_identity_profile,
-        "source_filters": {
-            "provider": filters.provider,
-            "model": filters.model,
-            "prompt_version": filters.prompt_version,
-            "minimum_corroboration": filters.minimum_corroboration,
-            "event_id": str(filters.event_id) if filters.event_id else None,
-        },
-    }

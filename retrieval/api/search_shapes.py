@@ -13,7 +13,7 @@ from retrieval.api.profile_views import StableProfileShape
 from retrieval.api.shapes import QueryField, SubjectAlias
 from retrieval.outcomes import OutcomeStatus, ReasonClass
 from retrieval.packet import EmptyReason
-from retrieval.search import DEFAULT_LIMIT, MAX_LIMIT
+from retrieval.search_request import DEFAULT_LIMIT, MAX_LIMIT
 
 
 class SourceFiltersFields(serializers.Serializer):

@@ -15,8 +15,9 @@ from retrieval.api.profile_views import profile_body
 from retrieval.api.search_shapes import SearchCall, SearchShape
 from retrieval.outcomes import Outcome
 from retrieval.packet import ServedFact, ServedPassage
-from retrieval.search import DEFAULT_PROFILE, SearchRequest, search
+from retrieval.search import search
 from retrieval.search_answer import Found, SearchAnswer
+from retrieval.search_request import DEFAULT_PROFILE, SearchRequest
 from retrieval.strategies.base import SourceFilters
 
 

@@ -15,7 +15,7 @@ from retrieval import candidates, places, scope_links, serving
 from retrieval.ask.evidence import Evidence, EvidenceKey
 from retrieval.candidates import FactRow, Question
 from retrieval.places import Place
-from retrieval.search import SearchRequest
+from retrieval.search_request import SearchRequest
 from retrieval.visibility import Visibility
 
 

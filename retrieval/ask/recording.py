@@ -17,8 +17,8 @@ from retrieval.ask.verdict import Verdict
 from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, PacketStatus
 from retrieval.reasons import MEANING, Action, Reason
-from retrieval.search import as_asked
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import as_asked
 from retrieval.traces import Decision
 from retrieval.visibility import Visibility
 

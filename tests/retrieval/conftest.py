@@ -19,8 +19,9 @@ from retrieval.context import ContextAnswer, ContextRequest, assemble
 from retrieval.embedders import registry
 from retrieval.models import Trace
 from retrieval.profiles import ContextProfile
-from retrieval.search import SearchRequest, search
+from retrieval.search import search
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import SearchRequest
 from retrieval.traces import unpack
 from tests.factories import SubjectFactory, key_principal
 

@@ -23,8 +23,9 @@ from retrieval.embedders.base import Vector
 from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason
 from retrieval.profiles import SEARCH
-from retrieval.search import SearchRequest, search
+from retrieval.search import search
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import SearchRequest
 from retrieval.strategies.base import SourceFilters
 from retrieval.traces import unpack
 from tests.factories import (

@@ -18,8 +18,9 @@ from facts.tenancy import account_transaction
 from governance.access import Principal
 from retrieval import running
 from retrieval.models import Trace
-from retrieval.search import SearchRequest, search
+from retrieval.search import search
 from retrieval.search_answer import SearchAnswer
+from retrieval.search_request import SearchRequest
 from retrieval.strategies.base import Hit, StrategyQuestion
 from retrieval.strategies.lexical import Lexical
 from tests.conftest import _owner_parameters

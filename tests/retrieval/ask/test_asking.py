@@ -21,7 +21,7 @@ from retrieval.ask.asking import AskAnswer
 from retrieval.ask.evidence import Evidence
 from retrieval.ask.request import AskRequest
 from retrieval.models import Trace
-from retrieval.search import SearchRequest
+from retrieval.search_request import SearchRequest
 from retrieval.traces import unpack
 from tests.factories import (
     JANUARY,
