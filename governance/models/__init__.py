@@ -1,0 +1,31 @@
+"""The records of governance, one module per concept: who may do what, how it was placed, what people decided."""
+
+from governance.models.access import ApiKey, Effect, Grant, Role
+from governance.models.devices import DeviceLogin, DeviceLoginStatus
+from governance.models.feedback import Feedback, Rating
+from governance.models.forgetting import ForgetMode, ForgetReceipt
+from governance.models.gates import Gate, GateAMode, GateBMode, GateDecision, GateRule
+from governance.models.idempotency import IdempotencyRecord
+from governance.models.reviews import Review, ReviewKind, ReviewStatus
+
+__all__ = [
+    "ApiKey",
+    "DeviceLogin",
+    "DeviceLoginStatus",
+    "Effect",
+    "Feedback",
+    "ForgetMode",
+    "ForgetReceipt",
+    "Gate",
+    "GateAMode",
+    "GateBMode",
+    "GateDecision",
+    "GateRule",
+    "Grant",
+    "IdempotencyRecord",
+    "Rating",
+    "Review",
+    "ReviewKind",
+    "ReviewStatus",
+    "Role",
+]
