@@ -128,14 +128,14 @@ def why(principal: Principal, trace_id: uuid.UUID, fact_id: uuid.UUID) -> Explan
     """
     with account_transaction(principal.account_id):
         trace = selectors.get_trace(principal, trace_id)
-    return explain(principal, trace, fact_id)
+        fact = visible_fact(principal, trace, fact_id)
+    return explain(principal, trace, fact)
 
 
-def explain(principal: Principal, trace: Trace, fact_id: uuid.UUID) -> Explanation:
-    """Explain what became of a fact in the read of a trace that the caller may inspect; raises ``fact_not_found``."""
+def explain(principal: Principal, trace: Trace, fact: Fact) -> Explanation:
+    """Explain what became of a fact in a read, to a caller that may inspect the trace and see the fact."""
     with account_transaction(principal.account_id):
-        fact = _fact(principal, trace, fact_id)
-        decision = _decision(trace, fact_id)
+        decision = _decision(trace, fact.pk)
         place = rereading.place_of(trace)
         before = list(_before_the_search(trace, fact, place))
         text = known_names.with_names(principal.account_id, trace.query) if trace.query.strip() else ""
@@ -150,8 +150,11 @@ def explain(principal: Principal, trace: Trace, fact_id: uuid.UUID) -> Explanati
     return Explanation(trace=trace, fact=fact, decision=None, obstacles=_once(found))
 
 
-def _fact(principal: Principal, trace: Trace, fact_id: uuid.UUID) -> Fact:
-    """Return the fact if the caller may see it: by the rules of listings, or because the trace names it already."""
+def visible_fact(principal: Principal, trace: Trace, fact_id: uuid.UUID) -> Fact:
+    """Return the fact if the caller may see it: by the rules of listings, or because the trace names it already.
+
+    Raises ``NotFound`` (``fact_not_found``).
+    """
     reader = selectors.rereader(principal, trace)
     scopes = all_readable_scopes(principal)
     named = _decision(trace, fact_id) is not None

@@ -135,11 +135,14 @@ class TraceAdmin(GovernedAdmin):
         trace = self.get_or_404(request, str(pk))
         asked, found, error = typed(request.GET, "fact"), None, ""
         try:
-            found = why_not.why(request.principal, trace.pk, uuid.UUID(asked))
+            fact = _facts(of(request), [str(uuid.UUID(asked))]).get(str(uuid.UUID(asked)))
         except ValueError:
             error = "A fact is named by its id, such as its page shows it."
-        except DomainError as refused:
-            error = refused.message
+        else:
+            if fact is not None and fact.readable:
+                found = why_not.explain(request.principal, trace, fact)
+            else:
+                error = "There is no such fact, or none that you may read."
         context = self.context(
             request,
             title="Why not this fact?",
@@ -193,7 +196,7 @@ def _reasons(decisions: list[dict[str, Any]]) -> list[tuple[str, str, int, str]]
 
 def _facts(eyes: Sight, ids: list[str]) -> dict[str, Fact]:
     """Return the considered facts that may be listed, with their subjects."""
-    found = eyes.facts().select_related("subject").filter(pk__in=[uuid.UUID(text) for text in ids])
+    found = eyes.facts().select_related("subject", "scope").filter(pk__in=[uuid.UUID(text) for text in ids])
     return {str(fact.pk): fact for fact in found}
 
 

@@ -25,6 +25,10 @@ def browser(scene: Scene) -> Client:
     return sign_in(Client(), scene.curator)
 
 
+def _trace(scene: Scene) -> str:
+    return reverse("admin:retrieval_trace_change", args=[scene.trace.pk])
+
+
 def _again(scene: Scene) -> str:
     return reverse("admin:trace_replay", args=[scene.trace.pk])
 
@@ -72,13 +76,19 @@ def test_why_a_fact_was_not_served(scene: Scene, browser: Client) -> None:
 
 @pytest.mark.parametrize("typed", ["", "nonsense", "%00", "unknown", "hidden"])
 def test_a_fact_that_is_not_there_or_not_to_be_seen_is_said(scene: Scene, browser: Client, typed: str) -> None:
-    hidden = Fact.objects.get(statement="Ana Lima speaks Portuguese.")
-    Trace.objects.filter(pk=scene.trace.pk).update(decisions=[])
+    hidden = FactFactory(subject=scene.ana, sensitivity=Sensitivity.RESTRICTED)
     fact = {"unknown": unknown_id(), "hidden": hidden.pk}.get(typed, typed)
     page = browser.get(_why(scene, fact))
     assert page.status_code == (400 if typed == "%00" else 404)
     if typed in {"unknown", "hidden"}:
-        assert b"There is no such fact." in page.content
+        assert b"There is no such fact, or none that you may read." in page.content
+
+
+def test_a_curator_asks_about_what_the_page_of_the_trace_shows_them(scene: Scene, browser: Client) -> None:
+    withheld = Fact.objects.get(statement="Ana Lima lives in Lisbon, close to the river.")
+    assert f"?fact={withheld.pk}" in browser.get(_trace(scene)).content.decode()
+    page = browser.get(_why(scene, withheld.pk))
+    assert [one.code for one, _ in page.context["obstacles"]] == ["conflict_open"]
 
 
 def test_only_who_may_inspect_a_trace_asks_about_it(account: Account, scene: Scene) -> None:
