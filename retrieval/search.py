@@ -312,7 +312,8 @@ def _filtered(principal: Principal, reading: _Reading, searched: _Search) -> lis
     if principal.is_person or Right.DIAGNOSTICS not in principal.rights or lexical is None or lexical.hits:
         return []
     anybody = replace(reading.visible, reader=Reader(posture=Posture.INTERNAL))
-    if not matches_anything(replace(searched.question, visible=anybody)):
+    # The list may also be empty because all scores were too low.
+    if matches_anything(searched.question) or not matches_anything(replace(searched.question, visible=anybody)):
         return []
     return [
         Outcome(

@@ -491,6 +491,14 @@ def test_that_matches_were_filtered_is_for_those_who_may_diagnose(
     assert "candidate_filter" not in outcomes(find("purple", principal=key, exact=False, subject_key=""))
 
 
+def test_what_the_least_score_cut_was_not_filtered(account: Account, ana: Subject, find: Find) -> None:
+    told(ana, "Green tea.", sensitivity=Sensitivity.PUBLIC)
+    key = key_principal(account, rights=(Right.READ, Right.DIAGNOSTICS))
+    answer = find("green tea", principal=key, exact=False, subject_key="", min_score=5.0)
+    assert answer.results == []
+    assert "candidate_filter" not in outcomes(answer)
+
+
 def test_people_are_not_told_what_is_filtered_from_them(account: Account, ana: Subject, find: Find) -> None:
     told(ana, "Green tea.")
     answer = find("green tea", principal=person_in(account), exact=False, subject_key="")
