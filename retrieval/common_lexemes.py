@@ -40,7 +40,11 @@ class Commonness:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A question's lexemes, sorted; how common each is in each unit; and whether there are passages at all."""
+    """A question's lexemes, how common each is in each unit, and whether there are passages at all.
+
+    The lexemes that tell most come first: the least common ones, and of those that nobody counted the longest. Who
+    searches by some of them only takes these.
+    """
 
     lexemes: list[str]
     common: dict[str, Commonness]
@@ -72,7 +76,8 @@ def analyse(
     for unit, counted_rows, counts in orjson.loads(counted or "[]"):
         common[unit].rows += counted_rows
         common[unit].counts.update({lexeme: counts[lexeme] for lexeme in lexemes if lexeme in counts})
-    return Analysis(lexemes=sorted(lexemes), common=common, passages_stored=passages_stored)
+    lexemes.sort(key=lambda lexeme: (sum(unit.counts[lexeme] for unit in common.values()), -len(lexeme), lexeme))
+    return Analysis(lexemes=lexemes, common=common, passages_stored=passages_stored)
 
 
 def refresh(account_id: uuid.UUID) -> int:

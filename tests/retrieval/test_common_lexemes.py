@@ -58,6 +58,19 @@ def test_a_corpus_that_has_become_small_is_forgotten(account: Account) -> None:
     assert not CommonLexemes.objects.filter(unit=IndexedUnit.FACT).exists()
 
 
+def test_the_lexemes_that_tell_most_come_first(account: Account) -> None:
+    ana = SubjectFactory(account=account)
+    _facts(ana, "green tea", "black tea", "white tea", "green coffee")
+    common_lexemes.refresh(account.id)
+    found = common_lexemes.analyse(
+        lexical.searchable("a tea, green or oolong, or a gyokuro"),
+        account_id=account.id,
+        scope_ids=[FactText.objects.first().scope_id],
+        subject_id=ana.id,
+    )
+    assert found.lexemes == ["gyokuro", "oolong", "green", "tea"]
+
+
 def test_a_question_is_analysed_in_one_round_trip(account: Account) -> None:
     ana = SubjectFactory(account=account)
     _facts(ana, "green tea", "black tea", "coffee")
