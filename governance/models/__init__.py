@@ -1,15 +1,20 @@
 """The records of governance, one module per concept: who may do what, how it was placed, what people decided."""
 
 from governance.models.access import ApiKey, Effect, Grant, Role
+from governance.models.consents import Consent, ConsentChannel, ConsentStatus
 from governance.models.devices import DeviceLogin, DeviceLoginStatus
 from governance.models.feedback import Feedback, Rating
 from governance.models.forgetting import ForgetMode, ForgetReceipt
 from governance.models.gates import Gate, GateAMode, GateBMode, GateDecision, GateRule
 from governance.models.idempotency import IdempotencyRecord
+from governance.models.promotions import Promotion, PromotionStatus
 from governance.models.reviews import Review, ReviewKind, ReviewStatus
 
 __all__ = [
     "ApiKey",
+    "Consent",
+    "ConsentChannel",
+    "ConsentStatus",
     "DeviceLogin",
     "DeviceLoginStatus",
     "Effect",
@@ -23,6 +28,8 @@ __all__ = [
     "GateRule",
     "Grant",
     "IdempotencyRecord",
+    "Promotion",
+    "PromotionStatus",
     "Rating",
     "Review",
     "ReviewKind",
