@@ -19,7 +19,7 @@ from facts.models.index import (
     PassageText,
     PassageVector,
 )
-from facts.models.records import AuditEntry, Job, OutboxEntry
+from facts.models.records import AuditEntry, AuditTip, Job, OutboxEntry
 from facts.models.tenancy import (
     Account,
     AccountSecret,
@@ -43,6 +43,7 @@ __all__ = [
     "Account",
     "AccountSecret",
     "AuditEntry",
+    "AuditTip",
     "CommonLexemes",
     "ConflictDecision",
     "ConflictMember",

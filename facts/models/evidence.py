@@ -47,6 +47,9 @@ class Event(Owned):
         help_text="Fields the sender stated that are kept but never used as authority, such as org_id.",
     )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    text_removed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When retention removed what was said; quotes in facts stay."
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -63,6 +66,11 @@ class Event(Owned):
                 fields=["account", "recorded_at"],
                 name="event_unprocessed",
                 condition=models.Q(processed_at__isnull=True),
+            ),
+            models.Index(
+                fields=["account", "source_type", "recorded_at"],
+                name="event_with_raw_text",
+                condition=models.Q(text_removed_at__isnull=True),
             ),
         ]
 

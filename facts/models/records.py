@@ -30,6 +30,17 @@ class AuditEntry(Owned):
         indexes = [models.Index(fields=["account", "object_type", "object_id"], name="audit_by_object")]
 
 
+class AuditTip(models.Model):
+    """The last entry of an account's chain, written with it: by this a chain whose end was cut off is known.
+
+    ``seq`` is also the number of entries that were ever written.
+    """
+
+    account = models.OneToOneField("facts.Account", on_delete=models.PROTECT, primary_key=True, related_name="+")
+    seq = models.PositiveBigIntegerField()
+    hash = models.CharField(max_length=64)
+
+
 class OutboxEntry(Owned):
     """Something that happened to a fact, for those who must react to it; written in the same transaction."""
 

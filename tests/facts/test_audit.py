@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 import uuid
 
-import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from facts import audit
 from facts.actors import pipeline
-from facts.audit import ChainFault
-from facts.models import Account, AuditEntry
+from facts.audit import Anchor, ChainFault
+from facts.models import Account, AuditEntry, AuditTip
 from facts.tenancy import account_transaction
 from tests.factories import AccountFactory, SubjectFactory, entered, submit
+from tests.tampering import tamper
 
 GROUP = uuid.UUID(int=7)
 
@@ -71,15 +71,6 @@ def chain(transactional_db) -> Account:
     return account
 
 
-def tamper(statement: str) -> None:
-    """Run a statement as the owner, past the triggers and the policies."""
-    parameters = connections["owner"].get_connection_params()
-    parameters = {name: value for name, value in parameters.items() if name not in {"cursor_factory", "context"}}
-    with psycopg.connect(**parameters, autocommit=True) as owner:
-        owner.execute("SET session_replication_role = replica")
-        owner.execute(statement)
-
-
 @pytest.mark.parametrize(
     ("statement", "found"),
     [
@@ -95,8 +86,21 @@ def tamper(statement: str) -> None:
             "UPDATE {} SET hash = repeat('0', 64) WHERE seq = 2",
             [(2, "content does not match its hash"), (3, "does not point to the entry before it")],
         ),
+        ("DELETE FROM {} WHERE seq = 5", [(5, "is missing, with all that follow: 5 entries were written")]),
+        ("DELETE FROM {} WHERE seq > 2", [(3, "is missing, with all that follow: 5 entries were written")]),
+        ("DELETE FROM {}", [(1, "is missing, with all that follow: 5 entries were written")]),
     ],
-    ids=["changed", "another author", "backdated", "removed", "first removed", "hash changed"],
+    ids=[
+        "changed",
+        "another author",
+        "backdated",
+        "removed",
+        "first removed",
+        "hash changed",
+        "last cut off",
+        "end cut off",
+        "all gone",
+    ],
 )
 @pytest.mark.django_db(transaction=True)
 def test_tampering_is_found(chain, statement, found):
@@ -124,6 +128,74 @@ def test_an_inserted_entry_is_found(chain):
     )
     with account_transaction(chain.id):
         assert 3 in {fault.seq for fault in faults(chain)}
+
+
+def _copied(entry: AuditEntry, **changes: object) -> AuditEntry:
+    """Return an entry whose hash fits, as somebody makes it who knows how."""
+    copy = AuditEntry(account_id=entry.account_id, **{**_fields(entry), **changes})
+    copy.hash = audit._hash_of(copy)
+    return copy
+
+
+def _fields(entry: AuditEntry) -> dict[str, object]:
+    names = ("seq", "action", "object_type", "object_id", "actor", "group", "metadata", "occurred_at", "previous_hash")
+    return {name: getattr(entry, name) for name in names}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_entry_that_was_added_with_the_right_hashes_is_found_by_the_tip(chain):
+    with account_transaction(chain.id):
+        last = AuditEntry.objects.get(seq=5)
+        _copied(last, seq=6, previous_hash=last.hash).save(force_insert=True)
+        assert faults(chain) == [ChainFault(6, "was added afterwards: 5 entries were written")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_last_entry_that_was_replaced_with_the_right_hashes_is_found_by_the_tip(chain):
+    tamper("DELETE FROM facts_auditentry WHERE seq = 5")
+    with account_transaction(chain.id):
+        fourth = AuditEntry.objects.get(seq=4)
+        _copied(fourth, seq=5, previous_hash=fourth.hash, action="test.other").save(force_insert=True)
+        assert faults(chain) == [ChainFault(5, "is not the entry that was written last")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_missing_tip_is_a_fault_and_stops_no_writer(chain):
+    tamper("DELETE FROM facts_audittip")
+    with account_transaction(chain.id):
+        assert faults(chain) == [ChainFault(5, "nothing tells whether it is the last entry: the tip is gone")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_chain_that_was_made_anew_with_its_tip_is_found_by_an_anchor(chain):
+    with account_transaction(chain.id):
+        noted, third = audit.tip(chain.id), AuditEntry.objects.get(seq=3)
+    tamper("DELETE FROM facts_auditentry WHERE seq > 3")
+    tamper(f"UPDATE facts_audittip SET seq = 3, hash = '{third.hash}'")
+    with account_transaction(chain.id):
+        assert faults(chain) == []
+        missing = [ChainFault(5, "is not the entry that was noted down")]
+        assert list(audit.verify(chain.id, anchor=noted)) == missing
+        write(chain)
+        write(chain)
+        assert list(audit.verify(chain.id, anchor=noted)) == missing
+        assert list(audit.verify(chain.id, anchor=audit.tip(chain.id))) == []
+
+
+@pytest.mark.parametrize("text", ["", "5", "5:", "0:" + "a" * 64, "5:" + "A" * 64, "-1:" + "a" * 64, "5:" + "a" * 63])
+def test_a_malformed_anchor_is_refused(text):
+    with pytest.raises(ValueError, match="SEQ:HASH"):
+        Anchor.parse(text)
+
+
+def test_an_anchor_is_written_as_it_is_read():
+    assert str(Anchor.parse("5:" + "a" * 64)) == "5:" + "a" * 64
+
+
+def test_the_tip_is_of_its_own_account(account):
+    write(account)
+    with entered(AccountFactory()):
+        assert AuditTip.objects.count() == 0
 
 
 @pytest.mark.django_db(transaction=True)
