@@ -8,6 +8,7 @@ from governance.models.forgetting import ForgetMode, ForgetReceipt
 from governance.models.gates import Gate, GateAMode, GateBMode, GateDecision, GateRule
 from governance.models.idempotency import IdempotencyRecord
 from governance.models.promotions import Promotion, PromotionStatus
+from governance.models.retention import RetentionRule
 from governance.models.reviews import Review, ReviewKind, ReviewStatus
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Promotion",
     "PromotionStatus",
     "Rating",
+    "RetentionRule",
     "Review",
     "ReviewKind",
     "ReviewStatus",

@@ -49,6 +49,9 @@ class Review(Owned):
     assignee = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(default=now)
     due_at = models.DateTimeField(null=True, blank=True)
+    escalated_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it had been due and nobody had decided; its due date was moved then."
+    )
     decided_by = models.JSONField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     rationale = models.TextField(blank=True)
