@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from facts import textindex, vector_tables
@@ -59,7 +60,7 @@ class Question:
 
     def parameters(self) -> dict[str, Any]:
         """Return what the queries refer to."""
-        values: dict[str, Any] = {"vector": self.vector, "space": self.space.id if self.space else None}
+        values = self.vector_parameters()
         if self.weights:
             lexemes: list[str | None] = [any_of([lexeme]) for lexeme in self.weights]
             weights = list(self.weights.values())
@@ -69,15 +70,13 @@ class Question:
             values["weights"] = sum(weights)
         return values
 
+    def vector_parameters(self) -> dict[str, Any]:
+        """Return what a search by vector alone refers to."""
+        return {"vector": self.vector, "space": self.space.id if self.space else None}
+
     def text_score(self, table: str) -> str:
         """Return the SQL expression of the weight that a row of ``table`` holds of the question, 0 to 1."""
-        if not self.weights:
-            return "0::float8"
-        held = " + ".join(
-            f"CASE WHEN {table}.tsv @@ %(lexeme{slot})s::tsquery THEN %(weight{slot})s::int ELSE 0 END"
-            for slot in range(self._slots())
-        )
-        return f"({held}) / %(weights)s::float8"
+        return _text_score(table, self._slots()) if self.weights else "0::float8"
 
     @property
     def size(self) -> str:
@@ -91,6 +90,15 @@ class Question:
     def _slots(self) -> int:
         """Return for how many lexemes the statement has room: few numbers, so that few statements are prepared."""
         return -(-len(self.weights) // SLOTS) * SLOTS
+
+
+@lru_cache
+def _text_score(table: str, slots: int) -> str:
+    held = " + ".join(
+        f"CASE WHEN {table}.tsv @@ %(lexeme{slot})s::tsquery THEN %(weight{slot})s::int ELSE 0 END"
+        for slot in range(slots)
+    )
+    return f"({held}) / %(weights)s::float8"
 
 
 class FactRow(NamedTuple):
@@ -159,7 +167,7 @@ def nearest(
     return _ids(
         f"SELECT v.{key} FROM {table} v WHERE {_condition(visible, 'v', key, among)} AND v.space_id = %(space)s"
         f" ORDER BY (v.h <=> %(vector)s::halfvec) + 0, v.{key} LIMIT %(limit)s {question.size}",
-        {**visible.parameters(), **question.parameters(), "limit": limit, **_members(among)},
+        {**visible.parameters(), **question.vector_parameters(), "limit": limit, **_members(among)},
     )
 
 
