@@ -49,6 +49,11 @@ class Account(models.Model):
         default=ConsentMode.SUBJECT_REQUIRED,
         db_default=ConsentMode.SUBJECT_REQUIRED,
     )
+    second_look_percent = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="How many of a hundred facts that the gates placed by themselves a person looks at afterwards.",
+    )
     created_at = models.DateTimeField(default=now)
     text_version = models.CharField(
         max_length=8,
@@ -62,7 +67,12 @@ class Account(models.Model):
 
     class Meta:
         ordering = ["key"]
-        constraints = [one_of("gate_preset", GatePreset, "account_gate_preset_known")]
+        constraints = [
+            one_of("gate_preset", GatePreset, "account_gate_preset_known"),
+            models.CheckConstraint(
+                condition=models.Q(second_look_percent__lte=100), name="account_second_look_percent"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -9,7 +9,7 @@ from governance.models.gates import Gate, GateAMode, GateBMode, GateDecision, Ga
 from governance.models.idempotency import IdempotencyRecord
 from governance.models.promotions import Promotion, PromotionStatus
 from governance.models.retention import RetentionRule
-from governance.models.reviews import Review, ReviewKind, ReviewStatus
+from governance.models.reviews import Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
 
 __all__ = [
     "ApiKey",
@@ -34,7 +34,9 @@ __all__ = [
     "Rating",
     "RetentionRule",
     "Review",
+    "ReviewDecision",
     "ReviewKind",
     "ReviewStatus",
+    "ReviewVerb",
     "Role",
 ]

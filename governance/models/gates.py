@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from facts.clock import now
+from facts.ids import new_id
 from facts.models import Fact, Scope
 from facts.models.owned import Owned, one_of
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity
@@ -37,6 +38,9 @@ class GateRule(Owned):
     minimum_corroboration = models.PositiveIntegerField(default=1)
     revalidate_after_days = models.PositiveIntegerField(null=True, blank=True)
     review_due_days = models.PositiveIntegerField(default=7)
+    change_id = models.UUIDField(
+        default=new_id, help_text="Names the last change, here and in the audit: a change says which one it knows."
+    )
     created_by = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=now)
 

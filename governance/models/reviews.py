@@ -49,6 +49,9 @@ class Review(Owned):
     assignee = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(default=now)
     due_at = models.DateTimeField(null=True, blank=True)
+    deferred_until = models.DateTimeField(
+        null=True, blank=True, help_text="Put off: it is in no queue until then, and waits as before."
+    )
     escalated_at = models.DateTimeField(
         null=True, blank=True, help_text="When it had been due and nobody had decided; its due date was moved then."
     )
@@ -70,3 +73,38 @@ class Review(Owned):
         indexes = [
             models.Index(fields=["account", "due_at"], name="review_queue", condition=Q(status=ReviewStatus.PENDING))
         ]
+
+
+class ReviewVerb(models.TextChoices):
+    """What somebody did about a review; every one can be taken back."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    END = "end"
+    EDIT = "edit"
+    MERGE = "merge"
+    NAME_SUBJECT = "name_subject"
+    DEFER = "defer"
+
+
+class ReviewDecision(Owned):
+    """What was decided about a review, and which revision of each fact it led from and to: what an undo restores.
+
+    ``changes`` holds ``[{"fact": id, "from_version": n, "to_version": m}]``, with ``from_version`` 0 for a fact that
+    the decision made. ``detail`` holds ids, times and states, never words.
+    """
+
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="decisions")
+    verb = models.CharField(max_length=16, choices=ReviewVerb.choices)
+    detail = models.JSONField(default=dict)
+    changes = models.JSONField(default=list)
+    actor = models.JSONField(default=dict)
+    decided_at = models.DateTimeField(default=now)
+    group = models.UUIDField()
+    undone_at = models.DateTimeField(null=True, blank=True)
+    undone_by = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-decided_at", "-id"]
+        constraints = [one_of("verb", ReviewVerb, "review_decision_verb_known")]
+        indexes = [models.Index(fields=["account", "review"], name="review_decision_by_review")]
