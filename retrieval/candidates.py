@@ -36,6 +36,11 @@ _NEXT = (
 )
 _BEFORE = _NEXT.format(later="false", way="DESC", step="<", bound=">", sign="-")
 _AFTER = _NEXT.format(later="true", way="ASC", step=">", bound="<", sign="+")
+#: The revision of ``f`` that was open at ``known_at``.
+_REVISION = (
+    " JOIN facts_factrevision r ON r.account_id = f.account_id AND r.fact_id = f.id"
+    " AND r.recorded_from <= %(known_at)s AND (r.recorded_to IS NULL OR r.recorded_to > %(known_at)s)"
+)
 #: Seconds are read many times faster than a written date; microseconds survive.
 _EPOCH = "date_part('epoch', {})"
 #: Room for lexemes in a statement grows by this many; an empty one costs nothing that could be measured.
@@ -261,19 +266,30 @@ def salient(visible: Visibility, *, limit: int, among: Sequence[uuid.UUID] | Non
     )
 
 
-def fetch_facts(ids: Sequence[uuid.UUID], question: Question, visible: Visibility, *, current: bool) -> list[FactRow]:
-    """Return the rows of ``ids`` that the reader may still see, with both scores for each of them."""
+def fetch_facts(
+    ids: Sequence[uuid.UUID],
+    question: Question,
+    visible: Visibility,
+    *,
+    current: bool,
+    known_at: datetime | None = None,
+) -> list[FactRow]:
+    """Return the rows of ``ids`` that the reader may still see, with both scores for each of them.
+
+    With ``known_at`` what changes of a fact is as it was believed then: what was learned later is not told.
+    """
     condition = visible.current("t") if current else visible.allowed("t")
+    b, revision = ("f", "") if known_at is None else ("r", _REVISION)
     found = rows(
-        "SELECT f.id, f.version, f.scope_id, f.subject_id, f.status, f.withheld, f.possibly_conflicting,"
-        " f.statement, f.predicate, f.value, f.qualifiers, f.category, f.kind, f.form, f.sensitivity,"
-        f" f.confidence, f.evidence_level, f.origin_trust, f.volatility, {_scores(question)},"
-        f" {_EPOCH.format('f.valid_from')}, {_EPOCH.format('f.valid_to')}, {_EPOCH.format('f.recorded_from')},"
-        f" {_EPOCH.format('f.last_reinforced_at')}"
-        " FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
+        f"SELECT f.id, {b}.version, f.scope_id, f.subject_id, {b}.status, f.withheld, f.possibly_conflicting,"
+        f" f.statement, f.predicate, {b}.value, {b}.qualifiers, f.category, f.kind, {b}.form, {b}.sensitivity,"
+        f" {b}.confidence, f.evidence_level, f.origin_trust, {b}.volatility, {_scores(question)},"
+        f" {_EPOCH.format(f'{b}.valid_from')}, {_EPOCH.format(f'{b}.valid_to')}, {_EPOCH.format('f.recorded_from')},"
+        f" {_EPOCH.format(f'{b}.last_reinforced_at')}"
+        f" FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id{revision}"
         f" {_vector_join(question, 'fact')}"
         f" WHERE t.fact_id = ANY(%(ids)s::uuid[]) AND {condition}",
-        {**visible.parameters(), **question.parameters(), "ids": id_array(ids)},
+        {**visible.parameters(), **question.parameters(), "ids": id_array(ids), "known_at": known_at},
     )
     return [FactRow(*row[:-4], *map(_instant, row[-4:])) for row in found]
 

@@ -283,7 +283,10 @@ def _standing(
     salient = candidates.salient(visible, limit=profile.top, among=past)
     decided = shown.decided
     ids = [fact_id for fact_id in salient if fact_id not in decided]
-    rows = {row.id: row for row in candidates.fetch_facts(ids, Question(), visible, current=past is None)}
+    rows = {
+        row.id: row
+        for row in candidates.fetch_facts(ids, Question(), visible, current=past is None, known_at=request.known_at)
+    }
     progress.strategies["salience_recency"] = "contributed" if salient else "empty"
     progress.lap("facts")
     ordered = [rows[fact_id] for fact_id in ids if fact_id in rows]
@@ -347,7 +350,9 @@ def _recall(
     progress.lap("lexemes")
     past = _past(visible, request)
     found, near_facts = _search(IndexedUnit.FACT, questions, visible, profile, common, progress, among=past)
-    facts = candidates.fetch_facts(found, questions[IndexedUnit.FACT], visible, current=past is None)
+    facts = candidates.fetch_facts(
+        found, questions[IndexedUnit.FACT], visible, current=past is None, known_at=request.known_at
+    )
     progress.lap("facts_fetch")
     passages, pairs, near_passages = [], [], []
     if analysis.passages_stored:
@@ -374,6 +379,7 @@ def _recall(
         profile=profile,
         budget=budget,
         past=past,
+        known_at=request.known_at,
     )
     decided = {decision.id for decision in draft.decisions}
     draft.decisions += [

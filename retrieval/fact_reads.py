@@ -186,7 +186,8 @@ def _held(at: datetime | None) -> Q:
     if at is None:
         return Q()
     started = Q(valid_from__isnull=True) | Q(valid_from__lte=at)
-    return started & (Q(valid_to__isnull=True) | Q(valid_to__gt=at))
+    ended = Q(valid_to__isnull=True) | Q(valid_to__gt=at)
+    return started & ended & (Q(expires_at__isnull=True) | Q(expires_at__gt=at))
 
 
 def _overlaid(fact: Fact, then: FactRevision) -> Fact:

@@ -51,7 +51,9 @@ def serve(
     What the reader may not see any more is not even considered. Runs in the transaction that writes the trace.
     """
     ids = {unit: [entry.item.id for entry in order if entry.item.unit is unit] for unit in IndexedUnit}
-    facts = candidates.fetch_facts(ids[IndexedUnit.FACT], questions[IndexedUnit.FACT], visible, current=not past)
+    facts = candidates.fetch_facts(
+        ids[IndexedUnit.FACT], questions[IndexedUnit.FACT], visible, current=not past, known_at=known_at
+    )
     asked = questions[IndexedUnit.PASSAGE]
     passages = candidates.fetch_passages(ids[IndexedUnit.PASSAGE], asked, visible, known_at=known_at)
     best = {

@@ -74,13 +74,14 @@ def serve(
     profile: ContextProfile,
     budget: Budget,
     past: Sequence[uuid.UUID] | None,
+    known_at: datetime | None,
 ) -> Draft:
     """Return what is served of the scored rows.
 
     Facts come first, then facts about names in them, both within the share of the budget that facts have while there
     are passages; then passages; then the facts that still fit. Passages that only say what a served fact was taken
     from come after the others. ``pairs`` are passages that follow one another. ``past`` are the facts of the time that
-    is asked about, ``None`` for the present.
+    is asked about, ``None`` for the present; ``known_at`` is the instant of the knowledge, where that is asked about.
     """
     draft = Draft()
     limits = gate.of_profile(profile, has_vector=question.vector is not None)
@@ -97,7 +98,7 @@ def serve(
     first = _pack(offered, budget, share=share)
     draft.facts = _take(offered, first, Reason.TOP_SCORE)
     if draft.facts and not first.skipped:
-        _expand(draft, ranked, visible, known_names, question, profile, budget, share, past)
+        _expand(draft, ranked, visible, known_names, question, profile, budget, share, past, known_at)
     if heard and draft.facts:
         draft.sources = candidates.origins(visible.account_id, [item.row.id for item in draft.facts])
     _add_passages(draft, heard, budget, profile)
@@ -312,6 +313,7 @@ def _expand(
     budget: Budget,
     share: float,
     past: Sequence[uuid.UUID] | None,
+    known_at: datetime | None,
 ) -> None:
     """Add facts about the names in what is served, as far as the facts' share of the budget allows."""
     names = multihop.entities([item.row.statement for item in draft.facts], query=known_names)
@@ -323,7 +325,8 @@ def _expand(
     ids = list(dict.fromkeys(fact_id for _, fact_id in found))
     if not ids:
         return
-    rows = {row.id: row for row in candidates.fetch_facts(ids, question, visible, current=past is None)}
+    fetched = candidates.fetch_facts(ids, question, visible, current=past is None, known_at=known_at)
+    rows = {row.id: row for row in fetched}
     items = [_unscored(rows[fact_id]) for fact_id in ids if fact_id in rows]
     offered = _offer(draft, items, lambda row: withheld(row, visible))
     packed = _pack(offered, budget, share=left / budget.limit)

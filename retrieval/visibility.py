@@ -86,9 +86,9 @@ class Visibility:
     def past_facts(self, *, known_at: datetime | None) -> list[uuid.UUID]:
         """Return the facts that held at ``at``, as believed now or, with ``known_at``, as believed then.
 
-        A believed fact is one that was active, or has ended since. History is read under today's
-        permissions: what is forgotten, withdrawn or disputed today, or not for this reader today, stays hidden;
-        what turned out never to have been true is for its own subject.
+        A believed fact is one that was active, or has ended since; from the instant of its expiry on it holds no
+        more. History is read under today's permissions: what is forgotten, withdrawn or disputed today, or not for
+        this reader today, stays hidden; what turned out never to have been true is for its own subject.
         """
         believed = _BELIEVED_THEN if known_at else _BELIEVED_NOW
         with connection.cursor() as cursor:
@@ -117,7 +117,10 @@ _WINDOW = (
     " AND ({t}.valid_to IS NULL OR {t}.valid_to > %(at)s)"
     " AND ({t}.valid_from IS NULL OR {t}.valid_from <= %(at)s)"
 )
-_HELD = "({t}.valid_to IS NULL OR {t}.valid_to > %(at)s) AND ({t}.valid_from IS NULL OR {t}.valid_from <= %(at)s)"
+_HELD = (
+    "({t}.expires_at IS NULL OR {t}.expires_at > %(at)s)"
+    " AND ({t}.valid_to IS NULL OR {t}.valid_to > %(at)s) AND ({t}.valid_from IS NULL OR {t}.valid_from <= %(at)s)"
+)
 _BELIEVED_NOW = f"WHERE f.status = ANY(%(ended)s) AND {_HELD.format(t='f')}"
 _BELIEVED_THEN = (
     "JOIN facts_factrevision r ON r.account_id = f.account_id AND r.fact_id = f.id"

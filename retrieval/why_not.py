@@ -205,7 +205,7 @@ def _before_the_search(trace: Trace, fact: Fact, place: Place) -> Iterator[Found
         yield Found(code=Obstacle.NOT_BEGUN, detail={"valid_from": then.valid_from})
     if then.valid_to is not None and then.valid_to <= at:
         yield Found(code=Obstacle.ENDED, detail={"valid_to": then.valid_to})
-    if then.expires_at is not None and then.expires_at <= trace.created_at:
+    if then.expires_at is not None and then.expires_at <= at:
         yield Found(code=Obstacle.EXPIRED, detail={"expires_at": then.expires_at})
     if _in_conflict(fact, rereading.known_then(trace)):
         yield Found(code=Reason.CONFLICT_OPEN)

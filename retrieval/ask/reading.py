@@ -48,7 +48,9 @@ class Reading:
         """Return those of the facts that the reader may be told now, in the order given; inside the account."""
         if not ids:
             return []
-        rows = candidates.fetch_facts(list(ids), Question(), self.visible, current=not self.in_the_past)
+        rows = candidates.fetch_facts(
+            list(ids), Question(), self.visible, current=not self.in_the_past, known_at=self.request.known_at
+        )
         told = {row.id: row for row in rows if serving.withheld(row, self.visible) is None}
         return [told[fact_id] for fact_id in ids if fact_id in told]
 

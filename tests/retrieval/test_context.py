@@ -3,15 +3,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from facts import embedding, withholding
+from facts import embedding, lifecycle, withholding
+from facts.actors import pipeline
 from facts.clock import now
 from facts.errors import DomainError, NotFound, Refused
-from facts.models import Account, Fact, Passage, Subject
+from facts.models import Account, Fact, IndexedUnit, Passage, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity, Status, Volatility
 from governance.access import Principal, Right
@@ -581,11 +583,38 @@ def test_as_of_serves_what_was_true_then(ana: Subject, ask: Ask) -> None:
     assert statements(ask("Ana")) == ["Ana drinks coffee."]
 
 
+def test_as_of_serves_nothing_that_had_expired_by_then(ana: Subject, ask: Ask) -> None:
+    _fact(ana, "Ana drinks tea.", valid_from=JANUARY, expires_at=MAY)
+    assert statements(ask("drinks", as_of=MARCH)) == ["Ana drinks tea."]
+    for asked in ({"as_of": MAY}, {"as_of": now()}, {"known_at": now()}):
+        assert statements(ask("drinks", **asked)) == []
+
+
 def test_known_at_serves_what_was_believed_then(ana: Subject, ask: Ask) -> None:
     fact = _fact(ana, "Ana drinks tea.", valid_from=JANUARY)
     before = now()
     assert statements(ask("drinks", known_at=before)) == ["Ana drinks tea."]
     assert statements(ask("drinks", known_at=fact.recorded_from - timedelta(seconds=1), as_of=JULY)) == []
+
+
+def test_known_at_tells_nothing_that_was_learned_later(ana: Subject, ask: Ask, find: Callable[..., Any]) -> None:
+    fact = _fact(ana, "Ana drinks tea.", valid_from=JANUARY)
+    before = now()
+    lifecycle.transition(
+        fact.pk,
+        account_id=fact.account_id,
+        to=Status.SUPERSEDED,
+        changes={"valid_to": MAY, "confidence": 0.5},
+        actor=pipeline(),
+        action="fact.superseded",
+    )
+    answer = ask("drinks", known_at=before)
+    (found,) = find("drinks", known_at=before, units=(IndexedUnit.FACT,)).results
+    (blank,) = ask("", known_at=before).packet.facts
+    for served in (*answer.packet.facts, found.content, blank):
+        assert (served.version, served.status, served.valid_to, served.confidence) == (1, "active", None, 0.9)
+    decisions = unpack(Trace.objects.get(pk=answer.trace_id).decisions)
+    assert [one["revision"] for one in decisions if one["unit"] == IndexedUnit.FACT] == [1]
 
 
 def test_history_is_read_under_todays_permissions(ana: Subject, ask: Ask) -> None:

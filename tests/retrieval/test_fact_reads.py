@@ -90,10 +90,12 @@ def test_a_list_as_of_another_time(ana: Subject, caller: Caller) -> None:
     FactFactory(subject=ana, statement="Porto.", valid_from=MAY)
     FactFactory(subject=ana, statement="Always.", valid_from=None)
     FactFactory(subject=ana, statement="Wrong.", valid_from=JANUARY, status=Status.REJECTED)
+    FactFactory(subject=ana, statement="Expired.", valid_from=JANUARY, expires_at=MARCH)
+    assert _listed(caller, as_of="2025-03-09") == ["Expired.", "Always.", "Lisbon."]
     assert _listed(caller, as_of="2025-03-10") == ["Always.", "Lisbon."]
     assert _listed(caller, as_of="2025-05-10") == ["Always.", "Porto."]
     assert _listed(caller, as_of="2025-05-10", status="superseded") == []
-    assert _listed(caller) == ["Wrong.", "Always.", "Porto.", "Lisbon."]
+    assert _listed(caller) == ["Expired.", "Wrong.", "Always.", "Porto.", "Lisbon."]
 
 
 def test_the_end_of_a_day_is_that_of_the_zone_that_is_given(ana: Subject, caller: Caller) -> None:

@@ -100,6 +100,12 @@ def test_a_fact_that_did_not_hold(ana: Subject, ask: Ask, app: Principal, fields
     assert _first(app, ask("tea"), fact)[0] == code
 
 
+def test_a_fact_that_had_expired_by_the_time_that_is_asked_about(ana: Subject, ask: Ask, app: Principal) -> None:
+    fact = _tea(ana, valid_from=JANUARY, expires_at=MARCH)
+    assert _codes(app, ask("tea", as_of=JANUARY), fact) == []
+    assert _codes(app, ask("tea", as_of=MARCH), fact) == ["expired"]
+
+
 def test_it_is_the_fact_of_then_that_is_looked_at(ana: Subject, ask: Ask, app: Principal) -> None:
     fact = _tea(ana, status=Status.CANDIDATE)
     before = ask("tea")
