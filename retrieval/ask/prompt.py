@@ -73,7 +73,7 @@ def _digest() -> str:
 VERSION = f"{NAME}+{_digest()}"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_FENCE = re.compile(r"```[\w-]*\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*+\n?+(.*?)```", re.DOTALL)
 
 
 class Unreadable(ValueError):

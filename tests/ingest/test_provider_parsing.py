@@ -94,6 +94,11 @@ def test_what_lies_beyond_the_limit_is_not_looked_at() -> None:
         parse(" " + "x" * MAX_CHARACTERS + LIST)
 
 
+def test_a_fence_that_does_not_close_costs_nothing() -> None:
+    with pytest.raises(Unreadable):
+        parse("```" + "a" * MAX_CHARACTERS)
+
+
 def test_deep_nesting_costs_nothing() -> None:
     with pytest.raises(Unreadable):
         parse("{" * 60_000 + "}" * 60_000)

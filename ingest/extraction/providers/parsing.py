@@ -19,7 +19,7 @@ MAX_CHARACTERS = 200_000
 _MAX_DEPTH = 4
 #: What tells a fact from other objects.
 _MARKS = frozenset({"statement", "quote"})
-_FENCE = re.compile(r"```[\w-]*\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*+\n?+(.*?)```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[\]}])")
 
 

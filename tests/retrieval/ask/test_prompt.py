@@ -129,6 +129,11 @@ def test_what_is_no_answer_says_why(reply: str, error_class: str) -> None:
     assert unreadable.value.error_class == error_class
 
 
+def test_a_fence_that_does_not_close_costs_nothing() -> None:
+    with pytest.raises(prompt.Unreadable):
+        prompt.read("```" + "a" * prompt.MAX_REPLY)
+
+
 def test_an_endless_answer_is_cut() -> None:
     reply = json.dumps({"answer": "a" * 20_000, "citations": [1], "confidence": 80})
     assert len(prompt.read(reply).text) == prompt.MAX_ANSWER
