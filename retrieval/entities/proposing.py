@@ -47,7 +47,7 @@ def propose(account_id: uuid.UUID) -> int:
         space = embedding.space(embedder.identity)
         waiting = EntityAlias.objects.filter(account_id=account_id).exclude(space_id=space.id)
         names = list(waiting.order_by("folded").values_list("folded", flat=True)[:PER_RUN])
-    vectors = embedding.try_embed(names, by=embedder)
+    vectors = embedding.try_embed(names, by=embedder, account_id=account_id)
     if not vectors:
         return 0
     with account_transaction(account_id):

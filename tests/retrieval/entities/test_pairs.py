@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from facts import embedding
+from facts import embedding, embedding_usage
 from facts.actors import pipeline
 from facts.embedding import EmbedderIdentity
+from facts.embedding_usage import Usage
 from facts.errors import Conflicting, NotFound, Refused
 from facts.models import Account, AuditEntry, Scope
 from facts.tenancy import ensure_scope
@@ -203,3 +204,23 @@ def test_a_new_embedder_compares_everything_anew(account: Account, proposed: Ali
     embedding.serve(embedding.space(made.identity))
     assert proposing.propose(account.id) == 4
     assert set(EntityAlias.objects.values_list("space__version", flat=True)) == {"2"}
+
+
+class Charging(ByFirstLetter):
+    """Tells what its calls cost, as remote embedders do."""
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        usage = Usage(provider="test", model="letters", list_prices=False, tokens=len(texts), latency_ms=1)
+        embedding_usage.note(usage)
+        return super().embed_documents(texts)
+
+
+def test_comparing_names_is_booked_on_their_account(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    booked: list[object] = []
+    monkeypatch.setattr(embedding_usage, "_book", lambda account_id, usage: booked.append(account_id))
+    embedding.register(Charging())
+    topic = SubjectFactory(account=account, key="launches", kind="topic")
+    FactFactory(subject=topic, statement="We ship Atlas soon", **SHARED)
+    rebuilding.keep(account.id)
+    proposing.propose(account.id)
+    assert booked == [account.id]
