@@ -15,6 +15,7 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import Status
 from governance.models import Review, ReviewStatus
 from governance.placement import due_starts, place_waiting
+from governance.sweeping import ageing, expiry, retention, revalidation
 
 logger = logging.getLogger(__name__)
 
@@ -75,3 +76,23 @@ def _start(account_id: uuid.UUID, fact: Fact) -> None:
         fact.refresh_from_db()
         if fact.status == Status.HELD and fact.starts_later:
             place_waiting(fact, actor=sweeper("start_due_facts"), action="fact.started", reason="starts_later")
+
+
+def expire_facts() -> int:
+    """Let facts expire whose time is over; return how many did."""
+    return expiry.expire()
+
+
+def ask_to_revalidate() -> int:
+    """Ask about facts that a rule wants looked at again; return about how many."""
+    return revalidation.ask()
+
+
+def age_reviews() -> int:
+    """Escalate overdue reviews, and reject proposals that stayed overdue; return how many changed."""
+    return ageing.age()
+
+
+def remove_raw_text() -> int:
+    """Remove what was said word for word where it is kept no longer; return of how many events."""
+    return retention.remove()

@@ -15,8 +15,9 @@ class IngestConfig(AppConfig):
     def ready(self) -> None:
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
-        from facts import jobs
-        from ingest import embedding_usage, line
+        from facts import jobs, raw_text
+        from ingest import embedding_usage, line, raw_words
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
         port.register(embedding_usage.book)
+        raw_text.register("candidates", raw_words.remove)

@@ -457,8 +457,17 @@ TABLE: tuple[Setting, ...] = (
         "CONTEXT_RAW_RETENTION_DAYS",
         integer,
         7,
-        "Days that the raw text of live chat is kept after it was processed.",
+        "Days that the raw text of live chat is kept, once processed, from when it was recorded. Quotes in facts stay. "
+        "Other sources are kept, and accounts and channels can have terms of their own: `manage.py set_retention`.",
         "Ingestion",
+    ),
+    Setting(
+        "REVIEW_GRACE_DAYS",
+        integer,
+        7,
+        "Days that an overdue proposal has left once it was escalated; then it is rejected. Conflicts, contests and "
+        "revalidations wait for a person however long it takes.",
+        "Governance",
     ),
 )
 

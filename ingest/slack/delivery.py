@@ -174,9 +174,11 @@ def _says_something_new(message: Said, revisions: Sequence[Event]) -> bool:
     """Tell whether a known message comes with a text that its latest revision has not got.
 
     The time of an edit decides which text is the later one. Without it, a text that was ever stored is an old copy.
-    A message that was deleted stays so.
+    A message that was deleted stays so. Where the text is kept no longer, only an edit made since then is news.
     """
     latest = revisions[-1]
+    if latest.text_removed_at is not None and latest.withdrawn_at is None:
+        return _number(message.edited) > Decimal(latest.recorded_at.timestamp())
     if latest.withdrawn_at is not None or message.text == latest.text:
         return False
     edited_before = str(latest.payload.get("slack", {}).get("edited", ""))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from facts import raw_text
 from facts.models import Account, Event, Fact, Identity, Job, Passage, Relation, Subject
 from ingest import processing, reading
 from ingest.line import Part
@@ -467,3 +468,18 @@ def test_what_came_of_an_import(account: Account, tmp_path: Path, monkeypatch: p
 def test_segments_keep_order_and_begin_with_a_deletion() -> None:
     a, gone = Skipped(reason="no_text"), Deleted(ts="1.0")
     assert list(delivery.segments([a, a, a, gone, gone, a], size=2)) == [[a, a], [a], [gone], [gone, a]]
+
+
+def test_a_message_whose_words_are_kept_no_longer_comes_again(account: Account, tmp_path: Path) -> None:
+    first = said("i live in Lyon")
+    path = write(tmp_path, {DAY: [first]})
+    load(account, path)
+    event = Event.objects.get()
+    raw_text.remove(account.id, [event.id], at=event.recorded_at)
+    assert load(account, path).counts == {"deduplicated": 1}
+    write(tmp_path, {DAY: [first, changed(first, "i live in Oslo", after=60)]})
+    assert load(account, path).counts == {"deduplicated": 2}
+    since = int(event.recorded_at.timestamp()) - START + 60
+    write(tmp_path, {DAY: [first, changed(first, "i live in Rome", after=since)]})
+    assert load(account, path).counts == {"deduplicated": 1, "revised": 1}
+    assert list(Event.objects.order_by("revision").values_list("text", flat=True)) == ["", "i live in Rome"]
