@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from facts import audit, conflict_sets, index, outbox, withholding
+from facts import audit, conflict_sets, consequences, index, outbox, withholding
 from facts.actors import Actor
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound
@@ -180,6 +180,8 @@ def _apply(
         setattr(fact, name, value)
     fact.version += 1
     fields = {"status", "version", *changes}
+    if consequences.limit_level(fact):
+        fields.add("level")
     if to == Status.DELETED:
         fact.recorded_to = now()
         fields.add("recorded_to")
@@ -192,6 +194,7 @@ def _apply(
     _record(fact, before=before, actor=actor, action=action, group=group)
     withholding.refresh(fact.account_id, [fact.id])
     conflict_sets.leave_ended(fact, actor=actor, group=group)
+    consequences.follow(fact, before=before, actor=actor, group=group)
     return fact
 
 

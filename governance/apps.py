@@ -13,7 +13,9 @@ class GovernanceConfig(AppConfig):
     verbose_name = "Governance"
 
     def ready(self) -> None:
-        """Tell the ledger which task plans facts anew."""
-        from facts import conflict_sets, jobs
+        """Tell the ledger which task plans facts anew, and have consent asked for whenever a fact changes."""
+        from facts import conflict_sets, consequences, jobs
+        from governance import consent_records, promotion_records
 
+        consequences.register("consent", limit=consent_records.level_allowed, follow=promotion_records.follow_origin)
         jobs.register_runner(conflict_sets.PLACE_AGAIN, "governance.tasks.place_again")

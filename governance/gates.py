@@ -22,10 +22,13 @@ from facts.vocabulary import (
     Sensitivity,
     SubjectKind,
 )
+from governance.consent_rule import consent_needed
 from governance.models import GateAMode, GateBMode, GateRule
 
 #: Days until a waiting review is due when no rule says otherwise.
 REVIEW_DUE_DAYS = 7
+#: The reason of gate B where only the subject can help.
+CONSENT_MISSING = "consent_missing"
 
 
 class GateOutcome(StrEnum):
@@ -178,18 +181,10 @@ def _judge_placement(question: Question, cell: Cell) -> tuple[GateOutcome, tuple
         reasons.append("rule_wants_a_person")
     if question.corroboration < cell.minimum_corroboration:
         reasons.append("corroboration_too_low")
-    if needs_consent(question) and not question.consent_given:
-        reasons.append("consent_missing")
+    asked = consent_needed(subject_kind=question.subject_kind, sensitivity=question.sensitivity, level=question.level)
+    if asked and not question.consent_given:
+        reasons.append(CONSENT_MISSING)
     return (GateOutcome.WAIT if reasons else GateOutcome.PASS), tuple(reasons)
-
-
-def needs_consent(question: Question) -> bool:
-    """Tell whether the subject has to agree: a personal fact about a person, to be seen beyond that person."""
-    return (
-        question.subject_kind == SubjectKind.PERSON
-        and question.sensitivity == Sensitivity.PERSONAL
-        and question.level != Level.PEER
-    )
 
 
 def rules_of(account_id: uuid.UUID) -> list[GateRule]:

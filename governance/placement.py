@@ -21,7 +21,7 @@ from facts.claims import make_claim
 from facts.clock import now
 from facts.consolidation import Plan, Proposal, Verb, plan
 from facts.embedding import Embedded
-from facts.errors import DomainError
+from facts.errors import Conflicting, DomainError
 from facts.ids import new_id
 from facts.locks import lock_subject
 from facts.models import (
@@ -33,11 +33,14 @@ from facts.models import (
     Passage,
     PredicateAlias,
     Relation,
+    Scope,
     Subject,
 )
 from facts.models.conflicts import SuppressionCause
+from facts.models.evidence import Withheld
 from facts.planning_data import believed, near_facts, separations
 from facts.suppressions import in_force
+from facts.tenancy import ROOT
 from facts.vocabulary import (
     SENSITIVITY_RANK,
     ConflictKind,
@@ -47,7 +50,7 @@ from facts.vocabulary import (
     Status,
     SubjectKind,
 )
-from governance import gates
+from governance import consent_records, gates, second_look, unresolved
 from governance.models import Gate, GateDecision, Review, ReviewKind, ReviewStatus
 
 #: Below this an extractor is guessing (calibration of the Mako seed: "below 0.5: not stored").
@@ -92,8 +95,12 @@ class Placement:
     status: str = ""
 
 
-def submit(submission: Submission, *, actor: Actor) -> Placement:
-    """Place one candidate. Runs in the caller's account transaction and takes the subject's lock until it ends."""
+def submit(submission: Submission, *, actor: Actor, group: uuid.UUID | None = None) -> Placement:
+    """Place one candidate. Runs in the caller's account transaction and takes the subject's lock until it ends.
+
+    ``group`` joins what is written to a larger decision.
+    """
+    group = group or new_id()
     event, candidate = submission.event, submission.candidate
     if not candidate.confidence >= MINIMUM_CONFIDENCE:
         return Placement(result=Result.REJECTED, reason="low_confidence")
@@ -118,16 +125,21 @@ def submit(submission: Submission, *, actor: Actor) -> Placement:
             known = Fact.objects.get(account_id=event.account_id, pk=decided.targets[0])
             return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=known.id, status=known.status)
         case Verb.REINFORCE | Verb.LINK:
-            return _support(decided, submission, actor=actor)
-    return _place_new(fact, decided, submission, actor=actor)
+            return _support(decided, submission, actor=actor, group=group)
+    return _place_new(fact, decided, submission, actor=actor, group=group)
 
 
 def place_waiting(fact: Fact, *, actor: Actor, action: str, reason: str = "", group: uuid.UUID | None = None) -> Fact:
-    """Place a fact that waited (approved by a person, or left alone by a dissolved conflict), planning it anew."""
+    """Place a fact that waited (approved by a person, or left alone by a dissolved conflict), planning it anew.
+
+    Raises ``Conflicting`` (``consent_missing``) for what its subject has to agree to and has not.
+    """
     lock_subject(fact.scope_id, fact.subject_id)
     fact = (
         Fact.objects.select_for_update().select_related("subject", "scope").get(account_id=fact.account_id, pk=fact.pk)
     )
+    if not consent_records.is_settled(fact):
+        raise Conflicting("Its subject has not agreed to this yet.", code="consent_missing")
     newest = (
         Event.objects.filter(account_id=fact.account_id, evidence__fact=fact).order_by("-occurred_at", "-id").first()
     )
@@ -149,13 +161,83 @@ def place_waiting(fact: Fact, *, actor: Actor, action: str, reason: str = "", gr
     return _carry_out(fact, decided, changes=changes, **common)
 
 
+def place_copy(
+    origin: Fact, *, target: Scope, cell: dict[str, Any], actor: Actor, reason: str, group: uuid.UUID
+) -> Fact:
+    """Place what a fact says in a scope above it, with the same evidence: both gates pass by this person.
+
+    The caller holds the subject's locks in both scopes and has seen to consent. Raises ``Conflicting``:
+    ``already_known`` where the target says the same already, ``suppressed`` where it may not be said again.
+    """
+    copy = _copy_of(origin, target=target)
+    proposal = _proposal(
+        copy,
+        event_id=copy.id,
+        said_at=copy.last_reinforced_at or copy.valid_from or origin.recorded_from,
+        start_stated=not copy.start_assumed,
+        end_stated=copy.valid_to is not None,
+        marker=copy.came_by_marker,
+        human=True,
+    )
+    decided = _plan(copy, proposal, vector=None)
+    if decided.verb is Verb.DROP:
+        raise Conflicting("What was forgotten or rejected is not said again.", code="suppressed")
+    if decided.verb in {Verb.NOTHING, Verb.REINFORCE, Verb.LINK}:
+        raise Conflicting("The target says the same already.", code="already_known")
+    common = {"actor": actor, "reason": reason, "group": group}
+    copy = lifecycle.insert(copy, action="promotion.copied", **common)
+    shared = Evidence.objects.filter(account_id=origin.account_id, fact=origin)
+    Evidence.objects.bulk_create(
+        Evidence(
+            account_id=origin.account_id,
+            fact=copy,
+            event_id=one.event_id,
+            passage_id=one.passage_id,
+            quote=one.quote,
+            human=one.human,
+        )
+        for one in shared
+    )
+    Relation.objects.create(
+        account_id=origin.account_id, source_id=copy.id, target_id=origin.id, kind=RelationKind.PROMOTED_FROM
+    )
+    passed = dict.fromkeys(Gate.values, (gates.GateOutcome.PASS, ("approved",)))
+    record_gates(copy, outcomes=passed, cell=cell, actor=actor)
+    return _carry_out(copy, decided, action="promotion.placed", **common)
+
+
+def level_at(scope: Scope) -> str:
+    """Return how widely what is placed for everybody in a scope may be seen."""
+    return Level.ACCOUNT if scope.path == ROOT else Level.SCOPE
+
+
+def _copy_of(origin: Fact, *, target: Scope) -> Fact:
+    """Return the unsaved fact that says at ``target`` what ``origin`` says, as wide as that scope is."""
+    same = {field.attname: getattr(origin, field.attname) for field in Fact._meta.concrete_fields}
+    return Fact(
+        **{
+            **same,
+            "id": new_id(),
+            "scope_id": target.id,
+            "level": level_at(target),
+            "status": Status.CANDIDATE,
+            "withheld": Withheld.NOTHING,
+            "possibly_conflicting": False,
+            "starts_later": False,
+            "recorded_from": now(),
+            "recorded_to": None,
+            "version": 1,
+        }
+    )
+
+
 def report_unresolved(event: Event, candidate: Candidate, *, actor: Actor) -> Review:
     """Queue a statement about somebody whom nobody could name: a person says who is meant."""
     return Review.objects.create(
         account_id=event.account_id,
         kind=ReviewKind.UNRESOLVED_SUBJECT,
         event=event,
-        detail={"about": candidate.about[:200], "statement": candidate.statement, "quote": candidate.quote},
+        detail=unresolved.detail_of(candidate),
         reasons=["subject_unresolved"],
         requested_by=actor.as_json(),
         due_at=now() + timedelta(days=gates.REVIEW_DUE_DAYS),
@@ -289,7 +371,7 @@ def _plan(fact: Fact, proposal: Proposal, *, vector: Embedded | None) -> Plan:
         account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, claim=proposal.claim
     )
     known = {
-        "suppressions": in_force(fact.account_id, fact.subject_id, proposal.claim),
+        "suppressions": in_force(fact.account_id, fact.subject, proposal.claim),
         "separated_from": separations(fact.account_id, proposal.fact_id),
         "now": now(),
     }
@@ -301,7 +383,7 @@ def _plan(fact: Fact, proposal: Proposal, *, vector: Embedded | None) -> Plan:
     return plan(proposal, facts=[*everything.values()], open_sets=open_sets, near=[item.id for item in near], **known)
 
 
-def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
+def _support(decided: Plan, submission: Submission, *, actor: Actor, group: uuid.UUID) -> Placement:
     """Attach the event to the fact it repeats; a new human source also reinforces it."""
     account_id = submission.event.account_id
     fact = Fact.objects.get(account_id=account_id, pk=decided.targets[0])
@@ -316,8 +398,8 @@ def _support(decided: Plan, submission: Submission, *, actor: Actor) -> Placemen
         },
     )
     if created and decided.verb is Verb.REINFORCE:
-        fact = _reinforce(fact, submission.event.occurred_at, actor=actor, reason=decided.reason)
-        fact = _accept_if_supported(fact, actor=actor)
+        fact = reinforce(fact, submission.event.occurred_at, actor=actor, reason=decided.reason, group=group)
+        fact = accept_if_settled(fact, actor=actor, reason="corroborated", group=group)
     elif created:
         withholding.refresh(account_id, [fact.id])
     return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=fact.id, status=fact.status)
@@ -345,7 +427,7 @@ def _hide_with_forgotten(account_id: uuid.UUID, decided: Plan, said: Iterable[Ev
     withholding.refresh(account_id, decided.targets)
 
 
-def _reinforce(fact: Fact, said_at: datetime, *, actor: Actor, reason: str, group: uuid.UUID | None = None) -> Fact:
+def reinforce(fact: Fact, said_at: datetime, *, actor: Actor, reason: str, group: uuid.UUID | None = None) -> Fact:
     """Count the human sources of a fact anew, and move its last confirmation forward, never back."""
     sources = Evidence.objects.filter(account_id=fact.account_id, fact=fact, human=True)
     # An edited message is a new event of the same source.
@@ -363,8 +445,8 @@ def _reinforce(fact: Fact, said_at: datetime, *, actor: Actor, reason: str, grou
     )
 
 
-def _accept_if_supported(fact: Fact, *, actor: Actor) -> Fact:
-    """Place a fact that waited for more sources, once its rule's minimum is reached; nobody is asked any more."""
+def accept_if_settled(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID | None = None) -> Fact:
+    """Place a fact that waited for more sources or for consent, once nothing is missing; nobody is asked any more."""
     waiting = Review.objects.filter(
         account_id=fact.account_id, fact=fact, kind=ReviewKind.NEW_FACT, status=ReviewStatus.PENDING
     )
@@ -375,12 +457,11 @@ def _accept_if_supported(fact: Fact, *, actor: Actor) -> Fact:
         return fact
     _record_verdict(fact, verdict, actor=actor)
     waiting.update(status=ReviewStatus.WITHDRAWN, decided_by=actor.as_json(), decided_at=now())
-    return place_waiting(fact, actor=actor, action="gate.accepted", reason="corroborated")
+    return place_waiting(fact, actor=actor, action="gate.accepted", reason=reason, group=group)
 
 
-def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Actor) -> Placement:
+def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Actor, group: uuid.UUID) -> Placement:
     """Write the fact, ask both gates, and do what they and the plan say."""
-    group = new_id()
     event = submission.event
     fact = lifecycle.insert(fact, actor=actor, action="fact.proposed", reason=decided.reason, group=group)
     Evidence.objects.create(
@@ -412,6 +493,7 @@ def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Acto
     fact = _carry_out(
         fact, decided, actor=actor, action="gate.accepted", reason=decided.reason, group=group, changes=changes
     )
+    second_look.ask_for(fact, actor=actor)
     return Placement(result=Result.FACT, reason=decided.reason, fact_id=fact.id, status=fact.status)
 
 
@@ -421,8 +503,11 @@ def _write_vector(fact: Fact, vector: Embedded | None) -> None:
 
 
 def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:
-    """Ask both gates about a written fact and keep both answers."""
+    """Ask both gates about a written fact, and its subject if that is what is missing; keep both answers."""
     verdict = _judge(fact)
+    if gates.CONSENT_MISSING in verdict.reasons_b and not verdict.rejected:
+        consent_records.ask(fact, target_id=fact.scope_id, actor=actor)
+        verdict = _judge(fact)
     _record_verdict(fact, verdict, actor=actor)
     return verdict
 
@@ -436,6 +521,7 @@ def _judge(fact: Fact) -> gates.Verdict:
         evidence_level=fact.evidence_level,
         origin_trust=fact.origin_trust,
         corroboration=fact.corroboration,
+        consent_given=consent_records.needs_consent(fact) and consent_records.is_granted(fact),
     )
     cell = gates.find_cell(
         gates.rules_of(fact.account_id),
@@ -479,6 +565,11 @@ def record_gates(
     )
 
 
+def revalidation_of(fact: Fact) -> dict[str, Any]:
+    """Return when a fact that has just been confirmed is to be asked about again, as its rule says; ``None``: never."""
+    return {"revalidate_after": None, **_revalidation(_judge(fact).cell)}
+
+
 def _revalidation(cell: gates.Cell) -> dict[str, Any]:
     if cell.revalidate_after_days is None:
         return {}
@@ -520,7 +611,7 @@ def _merge_into(
     taken = Evidence.objects.filter(account_id=fact.account_id, fact=target).values("event_id")
     moved = Evidence.objects.filter(account_id=fact.account_id, fact=fact).exclude(event_id__in=taken)
     if moved.update(fact=target) and decided.verb is Verb.REINFORCE:
-        _reinforce(target, said_at, actor=actor, reason=decided.reason, group=group)
+        reinforce(target, said_at, actor=actor, reason=decided.reason, group=group)
     else:
         withholding.refresh(fact.account_id, [target.id])
     _supersedes(target, fact.id)
