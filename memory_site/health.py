@@ -20,7 +20,7 @@ from facts import embedding
 from facts.clock import now
 from facts.embedding import EmbedderIdentity
 from facts.models import EmbeddingSpace
-from memory_site import heartbeat
+from memory_site import heartbeat, scheduled_runs
 from retrieval.rerankers import registry as rerankers
 from retrieval.rerankers.base import RerankerUnavailable
 
@@ -89,6 +89,20 @@ def _worker() -> dict[str, Any]:
     }
 
 
+def _schedules() -> dict[str, Any]:
+    """Say when everything that runs by the clock was last completed. What is late is no reason to wait either."""
+    found = scheduled_runs.states(at=now())
+    late = [state.name for state in found if state.is_late]
+    return {
+        "status": DEGRADED if late else OK,
+        "late": late,
+        "completed": {
+            state.name: state.completed_at.isoformat(timespec="seconds") if state.completed_at else None
+            for state in found
+        },
+    }
+
+
 def _embedder() -> dict[str, Any]:
     """Say whose vectors reads go by, how many are missing, and which others are being made.
 
@@ -145,6 +159,7 @@ PROBES: dict[str, Callable[[], dict[str, Any]]] = {
     "database": _database,
     "migrations": _migrations,
     "worker": _worker,
+    "schedules": _schedules,
     "embedder": _embedder,
     "reranker": _reranker,
 }

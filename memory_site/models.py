@@ -1,4 +1,4 @@
-"""What the project itself keeps: signs of life of its background processes, and counts of calls."""
+"""What the project itself keeps: signs of life of its background processes, what ran by the clock, counts of calls."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ class Heartbeat(models.Model):
 
     name = models.CharField(primary_key=True, max_length=64)
     beat_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ScheduledRun(models.Model):
+    """When something that runs by the clock was scheduled first, and when a run of it was last completed.
+
+    ``settled``: how many things that run dealt with, where it counts them.
+    """
+
+    name = models.CharField(primary_key=True, max_length=100)
+    scheduled_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True)
+    settled = models.PositiveIntegerField(null=True)
 
     def __str__(self) -> str:
         return self.name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -20,6 +21,7 @@ from memory_site import heartbeat
 logger = logging.getLogger(__name__)
 
 RUNNER = "memory_site.queue.run"
+SCHEDULED_RUNNER = "memory_site.queue.run_scheduled"
 SUCCESSES_KEPT = timedelta(days=1)
 FAILURES_KEPT = timedelta(days=30)
 
@@ -46,9 +48,21 @@ def dispatch_job(function_path: str, job_id: str, account_id: str) -> None:
 
 def run(function_path: str, *arguments: str | int) -> None:
     """Call a queued function in the worker; raise `TaskFailed` in place of whatever it raises."""
+    _call(function_path, *arguments)
+
+
+def run_scheduled(name: str, function_path: str) -> None:
+    """Call a function whose time has come, as `run` does, and note that it was completed and how much it dealt with."""
+    from memory_site import scheduled_runs
+
+    result = _call(function_path)
+    scheduled_runs.completed(name, settled=result if isinstance(result, int) else None)
+
+
+def _call(function_path: str, *arguments: str | int) -> Any:
     heartbeat.beat()
     try:
-        import_string(function_path)(*arguments)
+        return import_string(function_path)(*arguments)
     except Exception as error:
         logger.exception("task_failed", extra={"function": function_path})
         raise TaskFailed(f"{function_path}: {type(error).__name__}") from None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import transaction
 from django_q.models import Schedule
 
 from facts.clock import now
-from memory_site.queue import RUNNER
+from memory_site.models import ScheduledRun
+from memory_site.queue import SCHEDULED_RUNNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,13 @@ class Entry:
     function: str
     minutes: int | None = None
     cron: str | None = None
+
+    @property
+    def period(self) -> timedelta:
+        """The time from one run to the next: of those by a cron expression an hour or a day, nothing else is used."""
+        if self.minutes:
+            return timedelta(minutes=self.minutes)
+        return timedelta(hours=1) if self.cron.split()[1] == "*" else timedelta(days=1)
 
 
 TABLE: tuple[Entry, ...] = (
@@ -43,11 +52,15 @@ TABLE: tuple[Entry, ...] = (
 def sync(table: tuple[Entry, ...] = TABLE) -> None:
     """Make the queue's schedules exactly those of `table`; those that stand unchanged keep their next run."""
     with transaction.atomic():
-        Schedule.objects.exclude(name__in=[entry.name for entry in table]).delete()
+        names = [entry.name for entry in table]
+        Schedule.objects.exclude(name__in=names).delete()
+        ScheduledRun.objects.exclude(name__in=names).delete()
+        runs = [ScheduledRun(name=name, scheduled_at=now()) for name in names]
+        ScheduledRun.objects.bulk_create(runs, ignore_conflicts=True)
         for entry in table:
             wanted = {
-                "func": RUNNER,
-                "args": repr((entry.function,)),
+                "func": SCHEDULED_RUNNER,
+                "args": repr((entry.name, entry.function)),
                 "schedule_type": Schedule.MINUTES if entry.minutes else Schedule.CRON,
                 "minutes": entry.minutes,
                 "cron": entry.cron,

@@ -13,9 +13,10 @@ from facts.models import ConflictSet, Event, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import ConflictStatus
 from governance.models import Review, ReviewStatus, Role
-from memory_site import heartbeat
+from memory_site import heartbeat, scheduled_runs
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.sight import Sight
+from memory_site.scheduled_runs import State
 from retrieval import statistics
 from retrieval.models import Trace
 
@@ -62,6 +63,7 @@ class Figures:
     is_curator: bool
     decides_everywhere: bool
     sees_jobs: bool
+    schedules: list[State]
 
 
 def figures(eyes: Sight) -> Figures:
@@ -69,6 +71,7 @@ def figures(eyes: Sight) -> Figures:
     at = now()
     account_id = eyes.principal.account_id
     beat = heartbeat.last_beat()
+    sees_jobs = eyes.has_role_at_root(Role.ACCOUNT_ADMIN)
     return Figures(
         conflicts=_waiting(open_conflicts(eyes, at=at), "opened_at", at=at),
         next_conflicts=[
@@ -85,7 +88,8 @@ def figures(eyes: Sight) -> Figures:
         has_evidence=Event.objects.filter(account_id=account_id).exists(),
         is_curator=eyes.is_curator,
         decides_everywhere=eyes.has_role_at_root(Role.CURATOR),
-        sees_jobs=eyes.has_role_at_root(Role.ACCOUNT_ADMIN),
+        sees_jobs=sees_jobs,
+        schedules=scheduled_runs.states(at=at) if sees_jobs else [],
     )
 
 

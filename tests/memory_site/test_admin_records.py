@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.messages import get_messages
 from django.db import connection
@@ -11,12 +13,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from facts import jobs
+from facts.clock import now
 from facts.models import Account, AuditEntry, Event, Fact, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import Sensitivity, Status
 from governance import keys
 from governance.models import ApiKey, ForgetReceipt, Review, ReviewStatus, Role
 from memory_site import admin as registered
+from memory_site import schedules
+from memory_site.models import ScheduledRun
 from tests.admin_scene import build, sign_in
 from tests.factories import (
     JANUARY,
@@ -263,3 +268,16 @@ def test_the_home_page_costs_the_same_for_any_number_of_rows(account: Account, c
     with CaptureQueriesContext(connection) as many:
         client.get(reverse("admin:index"))
     assert len(many) == len(few)
+
+
+def test_the_home_page_tells_administrators_when_the_clock_ran_last(account: Account, client: Client) -> None:
+    sign_in(client, person_in(account, role=Role.ACCOUNT_ADMIN))
+    schedules.sync()
+    ScheduledRun.objects.filter(name="expire facts").update(completed_at=now() - timedelta(hours=5), settled=12)
+    page = client.get(reverse("admin:index"))
+    shown = {run.name: (run.settled, run.is_late) for run in page.context["figures"].schedules}
+    assert list(shown) == [entry.name for entry in schedules.TABLE]
+    assert (shown["expire facts"], shown["age reviews"]) == ((12, True), (None, False))
+    assert page.content.count(b'<span class="chip warn">late</span>') == 1
+    sign_in(client, person_in(account, role=Role.CURATOR))
+    assert client.get(reverse("admin:index")).context["figures"].schedules == []

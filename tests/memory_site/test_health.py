@@ -10,8 +10,8 @@ from django.test import Client
 from django_q.models import OrmQ
 
 from facts import embedding
-from memory_site import health
-from memory_site.models import Heartbeat
+from memory_site import health, schedules
+from memory_site.models import Heartbeat, ScheduledRun
 from retrieval.embedders import registry
 from retrieval.rerankers import registry as rerankers
 from retrieval.rerankers.base import RerankerUnavailable
@@ -81,6 +81,7 @@ def test_ready_when_all_parts_are_there(client: Client) -> None:
                 "last_beat_at": "2026-03-01T11:59:30+00:00",
                 "oldest_waiting_seconds": 2.5,
             },
+            "schedules": {"status": "ok", "late": [], "completed": {entry.name: None for entry in schedules.TABLE}},
             "embedder": {"status": "ok", **EMBEDDER},
             "reranker": {"status": "off"},
         },
@@ -98,9 +99,26 @@ def test_waits_for_the_worker(client: Client, beat_at: datetime | None) -> None:
         "database": "ok",
         "migrations": "ok",
         "worker": "waiting",
+        "schedules": "ok",
         "embedder": "ok",
         "reranker": "off",
     }
+
+
+@pytest.mark.django_db
+def test_what_is_late_by_the_clock_is_named_and_holds_up_nobody(client: Client) -> None:
+    Heartbeat.objects.create(name="worker", beat_at=MOMENT)
+    for name, hours in (("expire facts", 3.1), ("age reviews", 3), ("remove raw text", 71)):
+        completed = MOMENT - timedelta(hours=hours)
+        ScheduledRun.objects.create(name=name, scheduled_at=MOMENT - timedelta(days=9), completed_at=completed)
+    ScheduledRun.objects.create(name="ask to revalidate", scheduled_at=MOMENT - timedelta(hours=4))
+    ScheduledRun.objects.create(name="heartbeat", scheduled_at=MOMENT - timedelta(seconds=180))
+    answer = client.get("/ready")
+    told = answer.json()["components"]["schedules"]
+    assert (answer.status_code, told["status"]) == (200, "degraded")
+    assert told["late"] == ["expire facts", "ask to revalidate"]
+    assert told["completed"]["expire facts"] == "2026-03-01T08:54:00+00:00"
+    assert told["completed"]["ask to revalidate"] is None
 
 
 @pytest.mark.django_db

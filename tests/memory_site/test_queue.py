@@ -102,7 +102,9 @@ def test_schedules_become_those_of_the_table() -> None:
     Schedule.objects.create(name="left over", func="f")
     call_command("sync_schedules")
     rows = Schedule.objects.filter(name="heartbeat").values_list("func", "args", "schedule_type", "minutes", "repeats")
-    assert list(rows) == [("memory_site.queue.run", "('memory_site.queue.show_life',)", "I", 1, -1)]
+    assert list(rows) == [
+        ("memory_site.queue.run_scheduled", "('heartbeat', 'memory_site.queue.show_life')", "I", 1, -1)
+    ]
     assert sorted(Schedule.objects.values_list("name", flat=True)) == sorted(e.name for e in schedules.TABLE)
 
 
