@@ -170,7 +170,8 @@ def literal(numbers: Sequence[float]) -> str:
 
 def write_fact_vectors(account_id: uuid.UUID, *, vectors: Sequence[tuple[uuid.UUID, Embedded]]) -> int:
     """Write the vectors of facts into the space of their embedder, replacing earlier ones; return how many."""
-    return _write_vectors(IndexedUnit.FACT, _FACT_STATE, account_id, vectors)
+    # What was erased while its vector was made must not come back as numbers.
+    return _write_vectors(IndexedUnit.FACT, f"{_FACT_STATE} AND f.status <> 'deleted'", account_id, vectors)
 
 
 def write_passage_vectors(account_id: uuid.UUID, *, vectors: Sequence[tuple[uuid.UUID, Embedded]]) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from django.db import connection
 
 from facts import index
+from facts.models import Evidence
 
 _FACTS = """
 UPDATE facts_fact f
@@ -39,7 +40,8 @@ UPDATE facts_passage p
 SET withheld = x.withheld, sensitivity = x.sensitivity
 FROM (
     SELECT q.id,
-           CASE WHEN bool_or(f.status IN ('disabled', 'redacted', 'deleted')) THEN 'source_forgotten'
+           CASE WHEN bool_or(f.status IN ('disabled', 'redacted', 'deleted') OR ev.forgotten_at IS NOT NULL)
+                THEN 'source_forgotten'
                 WHEN bool_or(f.withheld = 'conflict_open') THEN 'conflict_open'
                 ELSE '' END AS withheld,
            CASE greatest(max(CASE f.sensitivity WHEN 'restricted' THEN 3 WHEN 'personal' THEN 2
@@ -63,6 +65,22 @@ WHERE p.id = x.id AND p.account_id = %(account)s
 RETURNING p.id
 """
 
+#: What no fact cites is withheld for the sake of its message alone.
+_UNCITED = """
+UPDATE facts_passage p
+SET withheld = x.withheld
+FROM (
+    SELECT q.id, CASE WHEN ev.forgotten_at IS NULL THEN '' ELSE 'source_forgotten' END AS withheld
+    FROM facts_passage q
+    JOIN facts_event ev ON ev.id = q.event_id
+    WHERE q.account_id = %(account)s AND q.event_id = ANY(%(ids)s)
+      AND NOT EXISTS (SELECT FROM facts_evidence e WHERE e.account_id = %(account)s AND e.event_id = q.event_id
+                      AND (e.passage_id = q.id OR e.passage_id IS NULL))
+) x
+WHERE p.id = x.id AND p.account_id = %(account)s AND p.withheld <> x.withheld
+RETURNING p.id
+"""
+
 
 def refresh(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
     """Recompute what withholds these facts and the passages they cite, and bring their index rows in line."""
@@ -75,3 +93,15 @@ def refresh(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
         passage_ids = [row[0] for row in cursor.fetchall()]
     index.sync_facts(account_id, ids)
     index.sync_passages(account_id, passage_ids)
+
+
+def refresh_events(account_id: uuid.UUID, event_ids: Iterable[uuid.UUID]) -> None:
+    """Recompute what withholds the passages of these events, cited or not, and bring their index rows in line."""
+    ids = list(event_ids)
+    if not ids:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_UNCITED, {"account": account_id, "ids": ids})
+        index.sync_passages(account_id, [row[0] for row in cursor.fetchall()])
+    citing = Evidence.objects.filter(account_id=account_id, event_id__in=ids)
+    refresh(account_id, citing.values_list("fact_id", flat=True).distinct())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from facts import audit, conflict_sets, lifecycle, suppressions
+from facts import audit, conflict_sets, erasure_plan, lifecycle, suppressions, withholding
 from facts.actors import Actor
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.ids import new_id
 from facts.locks import lock_subject
-from facts.models import Fact, FactRevision, Subject
+from facts.models import Event, Fact, FactRevision, Subject
 from facts.models.conflicts import SuppressionCause
 from facts.returning import bring_back
 from facts.status_graph import FINAL
@@ -40,9 +41,10 @@ def disable(
     if (fact_id is None) == (subject_id is None):
         raise DomainError("Name one fact or one subject.", code="invalid_forget_scope", field="fact_id")
     with account_transaction(principal.account_id):
-        facts = _facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id, within=within)
-        actor = _forgetting_actor(principal, facts, subject_id, within=within or ROOT)
-        group = new_id()
+        facts = facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id, within=within)
+        actor = forgetting_actor(principal, facts, subject_id, within=within or ROOT)
+        group, at = new_id(), now()
+        events = _hide_events(principal.account_id, subject_id, within=within, at=at)
         hidden: list[uuid.UUID] = []
         for fact in _locked(facts):
             if fact.status in FINAL or fact.status == Status.DISABLED:
@@ -58,15 +60,22 @@ def disable(
             )
             suppressions.suppress(fact, cause=SuppressionCause.FORGOTTEN, actor=actor, evidence_until=None)
             hidden.append(fact.id)
+        withholding.refresh_events(principal.account_id, events)
         reviews = withdraw_for(hidden, account_id=principal.account_id, actor=actor)
         receipt = ForgetReceipt.objects.create(
             account_id=principal.account_id,
             mode=ForgetMode.DISABLE,
             target="fact" if fact_id else "subject",
             target_id=fact_id or subject_id,
-            counters={"facts_disabled": len(hidden), "reviews_withdrawn": reviews, "facts": [str(i) for i in hidden]},
+            counters={
+                "facts_disabled": len(hidden),
+                "events_hidden": len(events),
+                "reviews_withdrawn": reviews,
+                "facts": [str(i) for i in hidden],
+            },
             actor=actor.as_json(),
             reason=reason[:500],
+            created_at=at,
         )
         audit.record(
             principal.account_id,
@@ -94,13 +103,17 @@ def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> 
             raise NotFound("There is no such receipt.", code="receipt_not_found")
         ids = [uuid.UUID(value) for value in receipt.counters.get("facts", [])]
         facts = Fact.objects.filter(account_id=principal.account_id, pk__in=ids).select_related("scope").order_by("id")
-        actor = _forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
+        actor = forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
         group = new_id()
+        events = _events_hidden_by(receipt)
+        erasure_plan.lock_events(principal.account_id, events)
         forgotten = [fact for fact in _locked(facts) if fact.status == Status.DISABLED]
         receipt = named.select_for_update().get()
         if receipt.lifted_at is not None:
             raise Conflicting("It was lifted already.", code="forget_lifted")
+        Event.objects.filter(account_id=principal.account_id, pk__in=events).update(forgotten_at=None)
         in_conflict = _enable_all(forgotten, actor=actor, reason=reason, group=group)
+        withholding.refresh_events(principal.account_id, events)
         receipt.lifted_at = now()
         receipt.lifted_by = actor.as_json()
         receipt.counters = {**receipt.counters, "facts_enabled": len(forgotten), "in_conflict": in_conflict}
@@ -115,6 +128,30 @@ def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> 
             metadata={"facts": len(forgotten), "in_conflict": len(in_conflict)},
         )
     return receipt
+
+
+def _hide_events(
+    account_id: uuid.UUID, subject_id: uuid.UUID | None, *, within: str | None, at: datetime
+) -> list[uuid.UUID]:
+    """Mark what a forgotten subject said, so that passages which no fact cites are hidden as well.
+
+    The mark is the time of the receipt, by which the lifting finds its own.
+    """
+    if subject_id is None:
+        return []
+    subject = Subject.objects.get(account_id=account_id, pk=subject_id)
+    events = erasure_plan.own_events(subject, within=within).filter(forgotten_at__isnull=True)
+    ids = list(events.values_list("id", flat=True))
+    erasure_plan.lock_events(account_id, ids)
+    Event.objects.filter(account_id=account_id, pk__in=ids).update(forgotten_at=at)
+    return ids
+
+
+def _events_hidden_by(receipt: ForgetReceipt) -> list[uuid.UUID]:
+    if receipt.target != "subject":
+        return []
+    events = Event.objects.filter(account_id=receipt.account_id, forgotten_at=receipt.created_at)
+    return list(events.values_list("id", flat=True))
 
 
 def _enable_all(facts: Sequence[Fact], *, actor: Actor, reason: str, group: uuid.UUID) -> list[str]:
@@ -154,9 +191,13 @@ def _locked(facts: Iterable[Fact]) -> list[Fact]:
     return facts
 
 
-def _facts_named(
+def facts_named(
     account_id: uuid.UUID, *, fact_id: uuid.UUID | None, subject_id: uuid.UUID | None, within: str | None
 ) -> list[Fact]:
+    """Return the one fact, or the facts about the subject, in the scope of that path or everywhere.
+
+    Raises ``NotFound`` (``fact_not_found``, ``subject_not_found``).
+    """
     facts = Fact.objects.filter(account_id=account_id).select_related("scope").order_by("id")
     if within is not None:
         facts = facts.filter(scope__path=within)
@@ -170,14 +211,20 @@ def _facts_named(
     return list(facts.filter(subject_id=subject_id))
 
 
-def _forgetting_actor(
-    principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None, *, within: str = ROOT
+def forgetting_actor(
+    principal: Principal,
+    facts: Sequence[Fact],
+    subject_id: uuid.UUID | None,
+    *,
+    within: str = ROOT,
+    also_at: Iterable[str] = (),
 ) -> Actor:
     """Subjects speak for themselves; all others need authority where each of the facts lives, or else ``within``.
 
-    A key that is confined to a scope forgets nothing outside of it, whoever it speaks for.
+    ``also_at``: further paths where it is needed. A key that is confined to a scope forgets nothing outside of it,
+    whoever it speaks for.
     """
-    paths = sorted({fact.scope.path for fact in facts}) or [within]
+    paths = sorted({fact.scope.path for fact in facts} | set(also_at)) or [within]
     about = {fact.subject_id for fact in facts} | ({subject_id} if subject_id else set())
     if principal.subject_id is not None and about == {principal.subject_id}:
         for path in paths:

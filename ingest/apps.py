@@ -16,8 +16,9 @@ class IngestConfig(AppConfig):
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
         from facts import jobs, raw_text
-        from ingest import embedding_usage, line, raw_words
+        from ingest import embedding_usage, erasure_stores, line, raw_words
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
         port.register(embedding_usage.book)
         raw_text.register("candidates", raw_words.remove)
+        erasure_stores.register_stores()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from facts import audit
+from facts import audit, erased_keys
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, Refused
 from facts.ids import new_id
@@ -332,7 +332,8 @@ def _write(account_id: uuid.UUID, events: Sequence[Event], observations: Sequenc
     by_key: dict[str, Event] = {}
     for event in events:
         by_key.setdefault(event.source_key, event)
-    Event.objects.bulk_create([by_key[key] for key in sorted(by_key)], ignore_conflicts=True)
+    erased = _erased(account_id, by_key)
+    Event.objects.bulk_create([by_key[key] for key in sorted(by_key) if key not in erased], ignore_conflicts=True)
     kept: dict[str, list[Event]] = {}
     for row in Event.objects.filter(account_id=account_id, source_key__in=list(by_key)).only(
         "id", "source_key", "revision", "content_hash", "occurred_at"
@@ -341,8 +342,21 @@ def _write(account_id: uuid.UUID, events: Sequence[Event], observations: Sequenc
     answers = []
     for position, (event, item) in enumerate(zip(events, observations, strict=True)):
         with fault_in(position):
-            answers.append(_answer(event, kept[event.source_key], item))
+            tombstone = erased.get(event.source_key)
+            answers.append(
+                _answer(event, kept[event.source_key], item)
+                if tombstone is None
+                else Captured(event_id=tombstone.id, deduplicated=True, revision=tombstone.revision)
+            )
     return answers
+
+
+def _erased(account_id: uuid.UUID, keys: Iterable[str]) -> dict[str, Event]:
+    """Return the tombstones of events that were erased, by the keys under which they come again."""
+    known_as = erased_keys.source_keys(account_id, keys)
+    rows = Event.objects.filter(account_id=account_id, source_key__in=list(known_as.values())).order_by("revision")
+    tombstones = {row.source_key: row for row in rows}
+    return {key: tombstones[erased] for key, erased in known_as.items() if erased in tombstones}
 
 
 def _answer(event: Event, revisions: Sequence[Event], item: Observation) -> Captured:

@@ -156,7 +156,8 @@ def _earlier(event: Event) -> list[Event]:
     where = _thread_of(event)
     if where is None:
         return []
-    before = Event.objects.filter(where, occurred_at__lt=event.occurred_at, withdrawn_at__isnull=True)
+    standing = Event.objects.filter(where, withdrawn_at__isnull=True, forgotten_at__isnull=True)
+    before = standing.filter(occurred_at__lt=event.occurred_at)
     return list(before.select_related("speaker").order_by("-occurred_at", "-id")[:WINDOW])[::-1]
 
 

@@ -13,6 +13,7 @@ SUBJECT_UNRESOLVED = "subject_unresolved"
 WITHDRAWN = "event_withdrawn"
 EXTRACTION_FAILED = "extraction_failed"
 NOT_QUEUED = "not_queued"
+ERASED = "event_erased"
 PROVIDER_UNAVAILABLE = "provider_unavailable"
 BUDGET_EXHAUSTED = "budget_exhausted"
 
@@ -21,6 +22,7 @@ EVENT_REASONS: dict[str, str] = {
     NOT_HUMAN_SPEECH: "No human said it: assistant text, tool output and records are kept, never evidence.",
     NOTHING_TO_REMEMBER: "Nothing in it states a fact.",
     WITHDRAWN: "It was withdrawn before it was processed.",
+    ERASED: "It was erased on request before it was processed.",
     NOT_QUEUED: "It was written by the system or a person and is not read for facts.",
     EXTRACTION_FAILED: "Reading it failed; it is kept and is, or can be, tried again.",
     PROVIDER_UNAVAILABLE: "The model provider cannot read it now; it waits, and is tried again by itself.",

@@ -17,9 +17,10 @@ class MemorySiteConfig(AppConfig):
     def ready(self) -> None:
         """Wire what the apps below leave open."""
         from facts import jobs
-        from memory_site import answerers, checks, queue
+        from memory_site import answerers, checks, erasure_stores, queue
         from retrieval.ask import answering
 
         jobs.register_dispatcher(queue.dispatch_job)
         answering.register(answerers.find)
+        erasure_stores.register_stores()
         checks.refuse_errors(worker=sys.argv[1:2] == ["qcluster"])

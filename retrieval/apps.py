@@ -16,7 +16,7 @@ class RetrievalConfig(AppConfig):
         """Register what other apps ask reading for."""
         from facts import outbox
         from governance import trace_access
-        from retrieval import selectors
+        from retrieval import erasure_stores, selectors
         from retrieval.cards import marking
         from retrieval.embedders import registry
         from retrieval.rerankers import registry as rerankers
@@ -25,3 +25,4 @@ class RetrievalConfig(AppConfig):
         rerankers.register()
         trace_access.register(selectors.may_inspect)
         outbox.register("cards", marking.note_changes)
+        erasure_stores.register_stores()

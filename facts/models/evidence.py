@@ -47,6 +47,9 @@ class Event(Owned):
         help_text="Fields the sender stated that are kept but never used as authority, such as org_id.",
     )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    forgotten_at = models.DateTimeField(
+        null=True, blank=True, help_text="Its subject is forgotten: no passage is served, cited by a fact or not."
+    )
     text_removed_at = models.DateTimeField(
         null=True, blank=True, help_text="When retention removed what was said; quotes in facts stay."
     )

@@ -18,6 +18,7 @@ urlpatterns = [
     path("reviews/<uuid:review_id>/reject", reviews.RejectView.as_view()),
     path("feedback", feedback.FeedbackView.as_view()),
     path("forget", forget.ForgetView.as_view()),
+    path("forget/preview", forget.PreviewView.as_view()),
     path("forget/<uuid:forget_id>/lift", forget.LiftView.as_view()),
     path("cli/device/start", device.StartView.as_view()),
     path("cli/device/poll", device.PollView.as_view()),

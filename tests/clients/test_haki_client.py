@@ -240,12 +240,18 @@ def test_forgetting_hides_a_fact_or_a_subject(connect, place) -> None:
     assert (packet["facts"], packet["episodes"]) == ([], [])
 
 
+def test_deleting_leaves_no_words(connect, place) -> None:
+    client = connect(Delegation.FORGET)
+    remember(client, "I live in Lyon.")
+    receipt = client.forget(project_id=PROJECT, subject_id="ana", mode="delete")
+    assert (receipt["mode"], receipt["facts_deleted"], receipt["events_deleted"]) == ("delete", 1, 1)
+    assert place.facts() == {"": Status.DELETED}
+
+
 def test_forgetting_that_does_not_go_says_why(connect) -> None:
     client = connect(Delegation.FORGET)
     remember(client, "I live in Lyon.")
     assert error_of(lambda: client.forget(project_id=PROJECT)) == (422, "invalid_forget_scope", "fact_id")
-    erase = error_of(lambda: client.forget(project_id=PROJECT, subject_id="ana", mode="delete"))
-    assert erase == (422, "unsupported_mode", "mode")
     assert error_of(lambda: connect().forget(project_id=PROJECT, subject_id="ana")) == (403, "human_required", None)
 
 

@@ -56,6 +56,7 @@ def test_a_fact(account, fact):
         "conflict_sets_deleted": 0,
         "events_deleted": 0,
         "traces_deleted": 0,
+        "erased": None,
     }
     assert status_of(fact) == "disabled"
     assert receipt.actor["kind"] == "person"
@@ -111,7 +112,10 @@ def test_a_confined_delegate_forgets_below_its_scope(account, ada, fact):
         ({"fact_id": str(unknown_id()), "subject_id": "ada"}, (422, "invalid_forget_scope", "fact_id")),
         ({"fact_id": "x"}, (422, "invalid_payload", "fact_id")),
         ({"fact_id": str(unknown_id()), "mode": "shred"}, (422, "invalid_payload", "mode")),
-        ({"fact_id": str(unknown_id()), "mode": "delete"}, (422, "unsupported_mode", "mode")),
+        ({"fact_id": str(unknown_id()), "mode": "delete"}, (404, "fact_not_found", "fact_id")),
+        ({"subject_id": "nobody", "mode": "delete"}, (404, "subject_not_found", "subject_id")),
+        ({"subject_id": "nobody", "mode": "shred"}, (422, "invalid_payload", "mode")),
+        ({"subject_id": "nobody", "mode": "delete", "erasure": "half"}, (422, "invalid_payload", "erasure")),
         ({"fact_id": str(unknown_id())}, (404, "fact_not_found", "fact_id")),
         ({"subject_id": "nobody"}, (404, "subject_not_found", "subject_id")),
     ],
@@ -158,3 +162,35 @@ def test_forgetting_once_however_often_it_is_sent(curator, fact):
     first, second = (curator.post("/v1/forget", body, headers={"Idempotency-Key": "f"}).json() for _ in range(2))
     assert first == second
     assert ForgetReceipt.objects.count() == 1
+
+
+def test_a_deletion_says_what_every_store_lost(account, ada, fact, curator):
+    shown = curator.post("/v1/forget/preview", {"subject_id": "ada"})
+    assert (shown.status_code, shown.json()["facts_deleted"], status_of(fact)) == (200, 1, "active")
+    answer = curator.post("/v1/forget", {"subject_id": "ada", "mode": "delete", "reason": "Ada asked"}).json()
+    assert (answer["status"], answer["mode"], answer["scope"]) == ("forgotten", "delete", "subject")
+    assert (answer["facts_disabled"], answer["facts_deleted"], answer["events_deleted"]) == (0, 1, 1)
+    erased = answer["erased"]
+    assert (erased["erasure"], erased["stores"]["facts"], erased["search"]["left"]) == ("proportionate", 1, {})
+    assert erased["stores"] == shown.json()["stores"]
+    assert ForgetReceipt.objects.get().reason == ""
+    again = curator.post("/v1/forget", {"fact_id": str(fact.id), "mode": "delete"})
+    assert problem(again) == (409, "erased_already", "fact_id")
+
+
+def test_a_repeated_deletion_is_answered_with_the_first_receipt(account, fact, curator):
+    body = {"fact_id": str(fact.id), "mode": "delete"}
+    first, second = (curator.post("/v1/forget", body, headers={"Idempotency-Key": "once"}) for _ in range(2))
+    assert (first.json(), second.headers["Idempotent-Replay"]) == (second.json(), "true")
+
+
+def test_what_may_not_be_erased_may_not_be_previewed(account, ada, fact):
+    bob = SubjectFactory(account=account, key="bob")
+    GrantFactory(subject=bob, role=Role.MEMBER)
+    caller = signed_in(MembershipFactory(account=account, subject=bob))
+    for path, body in (("/v1/forget/preview", {}), ("/v1/forget", {"mode": "delete"})):
+        for target in ({"subject_id": "ada"}, {"fact_id": str(fact.id)}):
+            assert problem(caller.post(path, {**target, **body})) == (403, "forbidden_scope", "scope")
+    own_key = caller_with_key(account, peer=ada)
+    for path, body in (("/v1/forget/preview", {}), ("/v1/forget", {"mode": "delete"})):
+        assert problem(own_key.post(path, {"subject_id": "ada", **body})) == (403, "human_required", None)

@@ -62,7 +62,7 @@ def test_a_forgotten_fact_and_its_passages_are_hidden(ada, curator):
     assert (receipt.target, receipt.target_id, receipt.counters) == (
         "fact",
         fact.id,
-        {"facts_disabled": 1, "reviews_withdrawn": 0, "facts": [str(fact.id)]},
+        {"facts_disabled": 1, "events_hidden": 0, "reviews_withdrawn": 0, "facts": [str(fact.id)]},
     )
     assert AuditEntry.objects.get(action="forget.disable").metadata == {"facts": 1, "target": "fact"}
 
@@ -273,3 +273,31 @@ def test_a_disputed_fact_returns_as_disputed(ada, curator):
     lifecycle.transition(fact.id, account_id=ada.account_id, to=Status.DISPUTED, actor=pipeline(), action="x")
     forgetting.enable(curator, forgetting.disable(curator, fact_id=fact.id).id)
     assert status(fact) == "disputed"
+
+
+def test_what_a_forgotten_subject_said_is_hidden_though_no_fact_cites_it(account, ada, curator):
+    said = say(ada, "The fridge hums.")
+    spoken = say(SubjectFactory(account=account), "So does mine.", speaker=ada)
+    other = say(SubjectFactory(account=account), "It does not.")
+    elsewhere = say(ada, "The door creaks.", scope=ScopeFactory(account=account, path="/sales"))
+    receipt = forgetting.disable(curator, subject_id=ada.id, within="/support")
+
+    def hidden(event):
+        passage = Passage.objects.get(event=event)
+        active = PassageText.objects.get(passage=passage).active
+        return (passage.withheld, active) == ("source_forgotten", False)
+
+    assert [hidden(event) for event in (said, spoken, other, elsewhere)] == [True, True, False, False]
+    assert receipt.counters["events_hidden"] == 2
+    later = forgetting.disable(curator, subject_id=ada.id)
+    forgetting.enable(curator, receipt.id)
+    assert [hidden(event) for event in (said, spoken, elsewhere)] == [False, False, True]
+    forgetting.enable(curator, later.id)
+    assert not hidden(elsewhere)
+
+
+def test_a_message_of_a_forgotten_subject_stays_hidden_whatever_cites_it_afterwards(account, ada, curator):
+    told = say(ada)
+    forgetting.disable(curator, subject_id=ada.id)
+    FactFactory(subject=SubjectFactory(account=account), event=told)
+    assert Passage.objects.get(event=told).withheld == "source_forgotten"

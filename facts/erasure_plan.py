@@ -1,0 +1,174 @@
+"""What a forgetting takes: worked out under locks, before anything is touched.
+
+The locks are those of whoever writes facts, in the same order: jobs, events, subjects. A worker in the middle of a
+message either has finished before, and what it wrote goes too, or finds its claim gone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from django.db.models import Q, QuerySet
+
+from facts.erasure import Erasing, ErasureMode
+from facts.erasure_search import LEAST_NAME, distinctive
+from facts.locks import lock_subject
+from facts.models import Event, Evidence, Fact, Identity, Job, Membership, Passage, Relation, Subject
+from facts.vocabulary import RelationKind, Status
+
+
+def for_fact(fact: Fact) -> Erasing:
+    """Return what goes with one fact: it, its copies, and the words that they quote.
+
+    A message of the subject that supports nothing else goes as a whole; from others the quoted words are cut out.
+    """
+    facts = _with_copies({fact.id}, fact.account_id)
+    whole, cuts = _quoted(fact.account_id, facts, own={fact.subject_id})
+    return Erasing(
+        account_id=fact.account_id,
+        facts=frozenset(facts),
+        events=whole,
+        cuts=cuts,
+        texts=_texts(fact.account_id, facts, whole),
+    )
+
+
+def for_subject(subject: Subject, *, within: str | None, mode: ErasureMode) -> Erasing:
+    """Return what goes with a subject: what is about it and what it said; ``within``: in the scope of that path only.
+
+    Facts about others which rest on what it said keep standing on their other sources. Those without another one are
+    withdrawn, or in strict mode go as well.
+    """
+    account_id = subject.account_id
+    events, about = own_events(subject, within=within), own_facts(subject, within=within)
+    said = frozenset(events.values_list("id", flat=True))
+    gone = set(about.values_list("id", flat=True))
+    released = set(
+        Fact.objects.filter(account_id=account_id, evidence__event__in=said)
+        .exclude(pk__in=gone)
+        .exclude(status=Status.DELETED)
+        .values_list("id", flat=True)
+    )
+    supported = Evidence.objects.filter(account_id=account_id, fact__in=released, event__withdrawn_at__isnull=True)
+    alone = released - set(supported.exclude(event__in=said).values_list("fact_id", flat=True))
+    if mode is ErasureMode.STRICT:
+        gone |= alone
+        alone = set()
+    gone = _with_copies(gone, account_id)
+    whole, cuts = _quoted(account_id, gone, own={subject.id}, known=said)
+    return Erasing(
+        account_id=account_id,
+        facts=frozenset(gone),
+        events=whole,
+        cuts=cuts,
+        released=frozenset(released - gone),
+        withdrawn=frozenset(alone - gone),
+        texts=_texts(account_id, gone, whole),
+        names=_names(subject) if within is None else (),
+        subject=subject if within is None else None,
+    )
+
+
+def own_events(subject: Subject, *, within: str | None) -> QuerySet[Event]:
+    """Return what a subject said, and what was said in its conversations, in the scope of that path or everywhere."""
+    events = Event.objects.filter(Q(subject=subject) | Q(speaker=subject), account_id=subject.account_id)
+    return events if within is None else events.filter(scope__path=within)
+
+
+def own_facts(subject: Subject, *, within: str | None) -> QuerySet[Fact]:
+    """Return the facts about a subject that still have content, likewise."""
+    facts = Fact.objects.filter(account_id=subject.account_id, subject=subject).exclude(status=Status.DELETED)
+    return facts if within is None else facts.filter(scope__path=within)
+
+
+def lock_events(account_id: uuid.UUID, event_ids: Iterable[uuid.UUID]) -> None:
+    """Keep workers from writing about these messages: their jobs first, then the messages."""
+    ids = sorted(event_ids)
+    jobs = Job.objects.filter(account_id=account_id, input_key__in=[str(event_id) for event_id in ids])
+    list(jobs.select_for_update().order_by("id").values_list("id", flat=True))
+    rows = Event.objects.filter(account_id=account_id, pk__in=ids).select_for_update(no_key=True)
+    list(rows.order_by("id").values_list("id", flat=True))
+
+
+def lock_facts(erasing: Erasing) -> None:
+    """Lock the subjects of all facts concerned, in one order for everybody, and then the subject that goes.
+
+    A capture that refers to that subject is waited for, and a later one waits.
+    """
+    facts = Fact.objects.filter(account_id=erasing.account_id, pk__in=erasing.facts | erasing.released)
+    places = set(facts.values_list("scope_id", "subject_id"))
+    events = Event.objects.filter(account_id=erasing.account_id, pk__in=erasing.events)
+    places |= set(events.values_list("scope_id", "subject_id"))
+    for scope_id, subject_id in sorted(places):
+        lock_subject(scope_id, subject_id)
+    if erasing.subject is not None:
+        Subject.objects.select_for_update().get(account_id=erasing.account_id, pk=erasing.subject.pk)
+
+
+def _with_copies(facts: set[uuid.UUID], account_id: uuid.UUID) -> set[uuid.UUID]:
+    """Add the copies that were promoted from these facts, and the copies of those."""
+    while True:
+        copies = Relation.objects.filter(
+            account_id=account_id, target__in=facts, kind=RelationKind.PROMOTED_FROM
+        ).exclude(source__status=Status.DELETED)
+        more = set(copies.values_list("source_id", flat=True)) - facts
+        if not more:
+            return facts
+        facts = facts | more
+
+
+def _quoted(
+    account_id: uuid.UUID, facts: set[uuid.UUID], *, own: set[uuid.UUID], known: frozenset[uuid.UUID] = frozenset()
+) -> tuple[frozenset[uuid.UUID], Mapping[uuid.UUID, tuple[str, ...]]]:
+    """Return which cited events go as a whole, ``known`` among them, and what is cut out of the others.
+
+    Where the quoted words cannot be found as they are, all of the event goes rather than none of it. An event whose
+    text was removed before has nothing to lose but the quotes of it.
+    """
+    evidence = Evidence.objects.filter(account_id=account_id, fact__in=facts).exclude(event__in=known)
+    quotes: dict[uuid.UUID, set[str]] = defaultdict(set)
+    for event_id, quote in evidence.values_list("event_id", "quote"):
+        quotes[event_id].add(quote.strip())
+    supporting_others = set(
+        Evidence.objects.filter(account_id=account_id, event__in=quotes)
+        .exclude(fact__in=facts)
+        .exclude(fact__status=Status.DELETED)
+        .values_list("event_id", flat=True)
+    )
+    passages: dict[uuid.UUID, list[str]] = defaultdict(list)
+    for event_id, text in Passage.objects.filter(account_id=account_id, event__in=quotes).values_list(
+        "event_id", "text"
+    ):
+        passages[event_id].append(text)
+    whole, cuts = set(known), {}
+    for event in Event.objects.filter(account_id=account_id, pk__in=quotes):
+        said = passages[event.id] or [event.text]
+        is_empty = not event.text and not event.payload
+        can_be_cut = is_empty or all(
+            quote and quote in event.text and any(quote in text for text in said) for quote in quotes[event.id]
+        )
+        if not can_be_cut or (event.id not in supporting_others and event.subject_id in own):
+            whole.add(event.id)
+        else:
+            cuts[event.id] = tuple(sorted(quotes[event.id], key=len, reverse=True))
+    return frozenset(whole), cuts
+
+
+def _texts(account_id: uuid.UUID, facts: set[uuid.UUID], events: frozenset[uuid.UUID]) -> tuple[str, ...]:
+    """Return the statements, the quotes and all that was said, as far as they are worth looking for."""
+    found = list(Fact.objects.filter(account_id=account_id, pk__in=facts).values_list("statement", flat=True))
+    found += Evidence.objects.filter(account_id=account_id, fact__in=facts).values_list("quote", flat=True)
+    found += Passage.objects.filter(account_id=account_id, event__in=events).values_list("text", flat=True)
+    found += Event.objects.filter(account_id=account_id, pk__in=events).values_list("text", flat=True)
+    return distinctive(found)
+
+
+def _names(subject: Subject) -> tuple[str, ...]:
+    """Return the names that the subject goes by; none of one who signs in, whose account stays."""
+    if Membership.objects.filter(account_id=subject.account_id, subject=subject).exists():
+        return ()
+    identities = Identity.objects.filter(account_id=subject.account_id, subject=subject)
+    names = {subject.name, subject.key, *identities.values_list("value", flat=True)}
+    return tuple(sorted(name.strip() for name in names if len(name.strip()) >= LEAST_NAME))
