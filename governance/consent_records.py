@@ -33,12 +33,17 @@ def is_granted(fact: Fact) -> bool:
     return ConsentStatus.GRANTED in _said_of(fact)
 
 
+def consent_of(fact: Fact, *, target_id: uuid.UUID) -> Consent | None:
+    """Return what the fact's subject was asked about its being known in a scope, if anybody asked."""
+    return Consent.objects.filter(
+        account_id=fact.account_id, fact=fact, subject_id=fact.subject_id, target_id=target_id
+    ).first()
+
+
 def has_agreed(fact: Fact, *, target_id: uuid.UUID) -> bool:
     """Tell whether the fact's subject has agreed to its being known in a scope."""
-    said = Consent.objects.filter(
-        account_id=fact.account_id, fact=fact, subject_id=fact.subject_id, target_id=target_id
-    )
-    return said.filter(status=ConsentStatus.GRANTED).exists()
+    consent = consent_of(fact, target_id=target_id)
+    return consent is not None and consent.status == ConsentStatus.GRANTED
 
 
 def is_settled(fact: Fact) -> bool:

@@ -10,9 +10,11 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import factory
+from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 
 from facts import index, lifecycle, tenancy, withholding
@@ -92,6 +94,12 @@ class AccountFactory(factory.django.DjangoModelFactory):
         return account
 
 
+@cache
+def hashed_password() -> str:
+    """Return the hash of the password of test users; made once, because it is slow by design."""
+    return make_password("correct horse battery")
+
+
 class UserFactory(factory.django.DjangoModelFactory):
     """A person who can sign in with the password ``correct horse battery``."""
 
@@ -100,7 +108,7 @@ class UserFactory(factory.django.DjangoModelFactory):
         skip_postgeneration_save = True
 
     username = factory.Sequence(lambda n: f"user-{n}")
-    password = factory.django.Password("correct horse battery")
+    password = factory.LazyFunction(hashed_password)
 
 
 class ScopeFactory(factory.django.DjangoModelFactory):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from governance.api import conflicts, device, feedback, forget, keys, reviews
+from governance.api import conflicts, consents, device, feedback, forget, keys, promotions, reviews
 
 urlpatterns = [
     path("conflicts", conflicts.ConflictsView.as_view()),
@@ -16,6 +16,15 @@ urlpatterns = [
     path("reviews", reviews.ReviewsView.as_view()),
     path("reviews/<uuid:review_id>/approve", reviews.ApproveView.as_view()),
     path("reviews/<uuid:review_id>/reject", reviews.RejectView.as_view()),
+    path("promotions", promotions.PromotionsView.as_view()),
+    path("promotions/<uuid:promotion_id>", promotions.PromotionView.as_view()),
+    path("promotions/<uuid:promotion_id>/approve", promotions.ApprovePromotionView.as_view()),
+    path("promotions/<uuid:promotion_id>/reject", promotions.RejectPromotionView.as_view()),
+    path("promotions/<uuid:promotion_id>/cancel", promotions.CancelPromotionView.as_view()),
+    path("consents", consents.ConsentsView.as_view()),
+    path("consents/<uuid:consent_id>/grant", consents.GrantView.as_view()),
+    path("consents/<uuid:consent_id>/deny", consents.DenyView.as_view()),
+    path("consents/<uuid:consent_id>/withdraw", consents.WithdrawView.as_view()),
     path("feedback", feedback.FeedbackView.as_view()),
     path("forget", forget.ForgetView.as_view()),
     path("forget/preview", forget.PreviewView.as_view()),
