@@ -26,6 +26,7 @@ def register_stores() -> None:
         "django_q.OrmQ": "ids of jobs that wait",
         "memory_site.Heartbeat": "names of processes",
         "memory_site.CallCount": "addresses and numbers of calls",
+        "memory_site.ScheduledRun": "names of schedules and when they ran",
     }.items():
         holds_no_content(table, because)
 
