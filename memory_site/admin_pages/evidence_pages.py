@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 
-from facts.models import Event, Evidence
+from facts.models import Event, Evidence, Fact
 from ingest.models import CandidateOutcome, EventOutcome
 from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter
@@ -75,6 +75,8 @@ class EventAdmin(GovernedAdmin):
     @admin.display(description="said")
     def said(self, event: Event) -> str | SafeString:
         """The text, shortened."""
+        if event.text_removed_at is not None:
+            return "(kept no longer)"
         return isolated(shorten(event.text, 120)) if event.text else "(no text)"
 
     @admin.display(description="by")
@@ -107,7 +109,9 @@ class EventAdmin(GovernedAdmin):
         owned = {"account_id": event.account_id}
         outcomes = list(EventOutcome.objects.filter(event=event, **owned).order_by("-id")[:SHOWN])
         candidates = CandidateOutcome.objects.filter(outcome__in=[row.pk for row in outcomes], **owned)
-        evidence = list(Evidence.objects.filter(event=event, **owned).order_by("created_at")[:SHOWN])
+        evidence = list(
+            Evidence.objects.filter(event=event, **owned).select_related("event").order_by("created_at")[:SHOWN]
+        )
         facts = eyes.facts().select_related("subject").in_bulk({row.fact_id for row in evidence})
         context = self.context(
             request,
@@ -120,6 +124,12 @@ class EventAdmin(GovernedAdmin):
             ),
             outcomes=outcomes,
             candidates=list(candidates.order_by("ordinal")[:SHOWN]),
-            cited=[(row.quote, facts.get(row.fact_id)) for row in evidence],
+            cited=[(_quote(row, facts.get(row.fact_id)), facts.get(row.fact_id)) for row in evidence],
         )
         return TemplateResponse(request, "memory/event.html", context)
+
+
+def _quote(row: Evidence, fact: Fact | None) -> str:
+    """Return the quoted words: of a message whose words are kept no longer only with a fact that may be read."""
+    kept = row.event.text_removed_at is None
+    return row.quote if kept or (fact is not None and fact.readable) else ""

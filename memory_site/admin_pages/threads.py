@@ -75,7 +75,8 @@ def speaker_of(event: Event) -> str:
 
 def _cited(row: Evidence) -> Message:
     event = row.event
-    parts = highlight(event.text, [row.quote])
+    # Where the words are kept no longer, the quote is what is left of them.
+    parts = highlight(event.text if event.text_removed_at is None else row.quote, [row.quote])
     if len(event.text) > _CITED_LENGTH:
         at = max(event.text.find(row.quote), 0)
         start = max(at - _CITED_LENGTH // 4, 0)

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from facts import jobs
+from facts import jobs, raw_text
 from facts.clock import now
 from facts.models import Account, AuditEntry, Event, Fact, Job
 from facts.models.records import JobStatus
@@ -25,6 +25,7 @@ from memory_site.models import ScheduledRun
 from tests.admin_scene import build, sign_in
 from tests.factories import (
     JANUARY,
+    MARCH,
     FactFactory,
     GrantFactory,
     IdentityFactory,
@@ -281,3 +282,18 @@ def test_the_home_page_tells_administrators_when_the_clock_ran_last(account: Acc
     assert page.content.count(b'<span class="chip warn">late</span>') == 1
     sign_in(client, person_in(account, role=Role.CURATOR))
     assert client.get(reverse("admin:index")).context["figures"].schedules == []
+
+
+def test_an_event_whose_words_are_kept_no_longer_says_so(account: Account, client: Client, administrator) -> None:
+    ana = SubjectFactory(account=account)
+    event = say(ana, "I live in Lisbon, near Zanzibar Street.")
+    placed = submit(ana, {"city": "Lisbon"}, event=event, statement="Ana lives in Lisbon.", quote="I live in Lisbon")
+    raw_text.remove(account.id, [event.id], at=MARCH)
+    page = client.get(reverse("admin:facts_event_change", args=[event.pk])).content.decode()
+    assert "What was said is kept no longer" in page
+    assert "I live in Lisbon" in page
+    assert "Zanzibar" not in page
+    assert "(kept no longer)" in client.get(reverse("admin:facts_event_changelist")).content.decode()
+    fact = client.get(reverse("admin:facts_fact_change", args=[placed.fact_id]))
+    (excerpt,) = fact.context["excerpts"]
+    assert [(part.text, part.marked) for part in excerpt.messages[0].parts] == [("I live in Lisbon", True)]

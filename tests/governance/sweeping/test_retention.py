@@ -22,7 +22,7 @@ from facts.models import (
     PassageVector,
 )
 from facts.tenancy import account_transaction
-from facts.vocabulary import SourceType
+from facts.vocabulary import Sensitivity, SourceType, SubjectKind
 from governance.sweeping import retention
 from ingest import line
 from ingest.models import CandidateOutcome, CandidateResult, EventOutcome
@@ -131,6 +131,22 @@ def test_what_is_kept_longer_keeps_every_word(account: Account, at) -> None:
     assert set(Event.objects.values_list("text", "text_removed_at")) == {(WORDS, None)}
     assert sorted(Passage.objects.values_list("id", "text")) == passages
     assert CandidateOutcome.objects.exclude(quote="").count() == 4
+
+
+def test_an_event_stays_as_guarded_as_its_strictest_passage_was(account: Account, at) -> None:
+    stricter = _message(account, sensitivity=Sensitivity.INTERNAL)
+    open_one = say(
+        SubjectFactory(account=account, kind=SubjectKind.TOPIC),
+        source_type=SourceType.CHANNEL_MESSAGE,
+        sensitivity=Sensitivity.INTERNAL,
+        recorded_at=JULY - timedelta(days=9),
+        processed_at=JULY,
+    )
+    assert Passage.objects.get(event=stricter).sensitivity == Sensitivity.PERSONAL
+    at(JULY)
+    assert retention.remove() == 2
+    kept = dict(Event.objects.values_list("id", "sensitivity"))
+    assert kept == {stricter.id: Sensitivity.PERSONAL, open_one.id: Sensitivity.INTERNAL}
 
 
 def test_one_entry_a_batch_and_none_for_nothing(account: Account, at, monkeypatch) -> None:
