@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -38,12 +37,13 @@ class Setting:
 
     def check(self, value: Any) -> float | int:
         """Return the number as it is kept; raises ``DomainError`` (``invalid_profile``) for anything else."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
             raise self._refusal("is no number")
-        if self.whole and value != int(value):
-            raise self._refusal("has no fraction")
+        # Before anything else is done with it: Python has whole numbers that no float can hold.
         if not self.least <= value <= self.most:
             raise self._refusal(f"goes from {self.least:g} to {self.most:g}")
+        if self.whole and value != int(value):
+            raise self._refusal("has no fraction")
         return int(value) if self.whole else float(value)
 
     def _refusal(self, why: str) -> DomainError:
