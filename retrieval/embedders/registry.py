@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from functools import lru_cache
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -20,7 +22,6 @@ WAITING_THREADS = 4
 
 logger = logging.getLogger(__name__)
 cache = QueryCache()
-_waiting = ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="embed")
 
 
 def register() -> None:
@@ -77,9 +78,19 @@ def _answer(embedder: Embedder, account_id: uuid.UUID, text: str) -> Vector | Em
 
 
 def _in_time(embedder: Embedder, account_id: uuid.UUID, text: str, seconds: float) -> Vector | EmbeddingUnavailable:
-    answer = _waiting.submit(_answer, embedder, account_id, text)
+    answer = _waiting().submit(_answer, embedder, account_id, text)
     try:
         return answer.result(timeout=seconds)
     except FutureTimeout:
         answer.cancel()
         return EmbeddingUnavailable("the embedder did not answer in time")
+
+
+@lru_cache
+def _waiting() -> ThreadPoolExecutor:
+    """Return the process's threads that wait for embedders; made on first use."""
+    return ThreadPoolExecutor(WAITING_THREADS, thread_name_prefix="embed")
+
+
+# A fork copies the pool but not its threads.
+os.register_at_fork(after_in_child=_waiting.cache_clear)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from collections.abc import Iterator
@@ -77,3 +78,23 @@ def test_a_late_embedder_is_unavailable() -> None:
             registry.embed_query(account_id=ACCOUNT, text="x", seconds=0.01)
     finally:
         slow.release.set()
+
+
+def test_a_forked_child_waits_on_threads_of_its_own() -> None:
+    released = Faulty(bounded=False)
+    released.release.set()
+    embedding.register(released)
+    registry.embed_query(account_id=ACCOUNT, text="x", seconds=5)
+    pool = registry._waiting()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # Threads do not come along: what is given to the parent's pool would never be taken up.
+        answer = registry._waiting().submit(lambda: b"answered").result(timeout=5)
+        os.write(writer, answer if registry._waiting() is not pool else b"")
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, "rb") as answers:
+        assert answers.read() == b"answered"
+    assert registry._waiting() is pool
