@@ -217,6 +217,7 @@ def naming(
 ) -> list[tuple[str, uuid.UUID]]:
     """Return up to ``limit`` current facts for each name that has it in its text and is not in ``beside``.
 
+    Equally good ones come by their words, which are in the index, so that ids decide of none that differ.
     ``among`` replaces the test of being current by membership in these ids.
     """
     parameters: dict[str, Any] = {
@@ -230,12 +231,13 @@ def naming(
         parameters |= {f"name{number}": name, f"stem{number}": textindex.phrase(name)}
         query = f"plainto_tsquery('english', %(stem{number})s)"
         parts.append(
-            f"(SELECT %(name{number})s::text AS name, t.fact_id, {number} AS hop, ts_rank_cd(t.tsv, {query}) AS rank"
-            f" FROM facts_facttext t WHERE {_condition(visible, 't', 'fact_id', among)} AND t.tsv @@ {query}"
-            " AND NOT t.fact_id = ANY(%(beside)s::uuid[]) ORDER BY rank DESC, t.fact_id LIMIT %(limit)s)"
+            f"(SELECT %(name{number})s::text AS name, t.fact_id, t.tsv, {number} AS hop,"
+            f" ts_rank_cd(t.tsv, {query}) AS rank FROM facts_facttext t"
+            f" WHERE {_condition(visible, 't', 'fact_id', among)} AND t.tsv @@ {query}"
+            " AND NOT t.fact_id = ANY(%(beside)s::uuid[]) ORDER BY rank DESC, t.tsv, t.fact_id LIMIT %(limit)s)"
         )
     return rows(
-        f"SELECT name, fact_id FROM ({' UNION ALL '.join(parts)}) x ORDER BY hop, rank DESC, fact_id", parameters
+        f"SELECT name, fact_id FROM ({' UNION ALL '.join(parts)}) x ORDER BY hop, rank DESC, tsv, fact_id", parameters
     )
 
 

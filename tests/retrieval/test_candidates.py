@@ -223,6 +223,31 @@ def test_another_accounts_rows_are_not_seen_by_asking_for_them(
         assert candidates.anything_stored(second) is False
 
 
+def test_equally_good_facts_of_a_name_come_by_their_words() -> None:
+    words = ["tea", "coffee", "milk", "juice", "water", "soup"]
+    orders = []
+    for key, said in (("first", words), ("second", words[::-1])):
+        account = tenancy.create_account(key=key, name=key)
+        with account_transaction(account.id):
+            ana = SubjectFactory(account=account, key="ana")
+            facts = {
+                fact.id: fact.statement
+                for fact in (FactFactory(subject=ana, statement=f"Hale likes {word}") for word in said)
+            }
+            visible = Visibility(
+                account_id=account.id,
+                scope_ids=(Fact.objects.filter(account=account).first().scope_id,),
+                subject_id=ana.id,
+                reader=Reader(posture=Posture.PEER, subject_id=ana.id),
+                at=now(),
+                now=now(),
+            )
+            found = candidates.naming(["Hale"], visible, beside=[], limit=4)
+            orders.append([facts[fact_id] for _, fact_id in found])
+    assert orders[0] == orders[1]
+    assert len(set(orders[0])) == 4
+
+
 def test_without_an_account_nothing_is_seen(two_accounts: list[Visibility], embedder: WordEmbedder) -> None:
     question = _question(embedder, "tea")
     for unit in IndexedUnit:
