@@ -48,7 +48,7 @@ def test_what_is_out_of_bounds_is_refused(name: str, changes: dict[str, object],
 
 
 def test_only_what_differs_is_kept() -> None:
-    given_ = {"weights.text": 0.45, "top": 64.0, "passages": 4, "weights.vector": 1}
+    given_ = {"weights.text": CONTEXT.weights.text, "top": 64.0, "passages": 4, "weights.vector": 1}
     assert profile_settings.check("context", given_) == {"weights.vector": 1.0, "passages": 4}
 
 
