@@ -20,10 +20,14 @@ from facts.vocabulary import (
     Level,
     OriginTrust,
     Sensitivity,
+    Status,
     SubjectKind,
 )
 from governance.consent_rule import consent_needed
 from governance.models import GateAMode, GateBMode, GateRule
+
+#: Why a person is asked where a rule cannot be read.
+MALFORMED = "rule_malformed"
 
 #: Days until a waiting review is due when no rule says otherwise.
 REVIEW_DUE_DAYS = 7
@@ -145,7 +149,7 @@ def _cell_of(rule: GateRule, *, origin: str) -> Cell:
 
 
 def judge(question: Question, cell: Cell) -> Verdict:
-    """Ask both gates. Pure.
+    """Ask both gates. Pure. A cell of which anything is not understood is a cell for people.
 
     Instructions from sources below semi-trusted are refused whatever the cell says, untrusted sources and restricted
     facts always wait for a person, and so does a personal fact about a person above peer level without consent.
@@ -161,9 +165,9 @@ def _judge_keeping(question: Question, cell: Cell) -> tuple[GateOutcome, tuple[s
         OriginTrust.UNTRUSTED,
     }:
         return GateOutcome.REJECT, ("untrusted_instruction",)
-    if cell.gate_a == GateAMode.AUTO_REJECT:
+    if cell.gate_a == GateAMode.AUTO_REJECT and not malformed(cell):
         return GateOutcome.REJECT, ("rule_rejects",)
-    reasons = []
+    reasons = [MALFORMED] if malformed(cell) else []
     if cell.gate_a != GateAMode.AUTO_KEEP:
         reasons.append("rule_wants_a_person")
     if question.origin_trust == OriginTrust.UNTRUSTED:
@@ -174,7 +178,7 @@ def _judge_keeping(question: Question, cell: Cell) -> tuple[GateOutcome, tuple[s
 
 
 def _judge_placement(question: Question, cell: Cell) -> tuple[GateOutcome, tuple[str, ...]]:
-    reasons = []
+    reasons = [MALFORMED] if malformed(cell) else []
     if question.sensitivity == Sensitivity.RESTRICTED:
         reasons.append("restricted")
     if cell.gate_b != GateBMode.AUTO_PLACE:
@@ -185,6 +189,32 @@ def _judge_placement(question: Question, cell: Cell) -> tuple[GateOutcome, tuple
     if asked and not question.consent_given:
         reasons.append(CONSENT_MISSING)
     return (GateOutcome.WAIT if reasons else GateOutcome.PASS), tuple(reasons)
+
+
+def malformed(cell: Cell) -> list[str]:
+    """Return the names of those parts of a cell that say nothing that is understood. Pure."""
+    unknown = {
+        "gate_a": cell.gate_a not in GateAMode.values,
+        "gate_b": cell.gate_b not in GateBMode.values,
+        "minimum_evidence_level": cell.minimum_evidence_level not in EvidenceLevel.values,
+        "minimum_corroboration": not _is_count(cell.minimum_corroboration),
+        "revalidate_after_days": cell.revalidate_after_days is not None and not _is_count(cell.revalidate_after_days),
+        "review_due_days": not _is_count(cell.review_due_days),
+    }
+    return [name for name, wrong in unknown.items() if wrong]
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+def placed_status(verdict: Verdict, *, level: str) -> str:
+    """Return the status in which the gates' answer leaves a new fact that nothing contradicts. Pure."""
+    if verdict.rejected:
+        return Status.REJECTED
+    if verdict.accepted:
+        return Status.ACTIVE
+    return Status.PROVISIONAL if level == Level.PEER else Status.HELD
 
 
 def rules_of(account_id: uuid.UUID) -> list[GateRule]:

@@ -581,7 +581,7 @@ def _wait(fact: Fact, verdict: gates.Verdict, *, actor: Actor, group: uuid.UUID)
     fact = lifecycle.transition(
         fact.id,
         account_id=fact.account_id,
-        to=Status.PROVISIONAL if fact.level == Level.PEER else Status.HELD,
+        to=gates.placed_status(verdict, level=fact.level),
         actor=actor,
         action="gate.waits",
         reason=",".join([*verdict.reasons_a, *verdict.reasons_b]),
