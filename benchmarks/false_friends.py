@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Load each world, ask with and without the gate, print; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--file", type=Path, action="append", help="a world; default: all that are kept here")
-    parser.add_argument("--max-distance", type=float, help="limit of the gate; default: the embedder's calibrated one")
+    parser.add_argument("--max-distance", type=float, default=0.75, help="limit of the gate, a cosine distance")
     parser.add_argument("--json", type=Path, help="write the figures there too")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as temporary:
@@ -181,11 +181,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def score_with(limit: float | None, world: World, keys: dict[uuid.UUID, str], principal: Principal) -> dict[str, Any]:
+def score_with(limit: float, world: World, keys: dict[uuid.UUID, str], principal: Principal) -> dict[str, Any]:
     """Return the figures with the recall gate at ``limit`` (0: off)."""
     from django.test import override_settings
 
-    with override_settings(HAKI_RECALL_MAX_DISTANCE=limit):
+    # Nothing here depends on speed: a busy machine must not cost a strategy.
+    with override_settings(HAKI_RECALL_MAX_DISTANCE=limit, CONTEXT_DEADLINE_MS=10_000):
         return {"max_distance": limit, **score(world, keys, principal)}
 
 

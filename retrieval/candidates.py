@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from facts.models import IndexedUnit
 from facts.statements import id_array, rows
 from retrieval.embedders.base import Vector
 from retrieval.lexical import any_of
+from retrieval.sources import audience as event_audience
 from retrieval.visibility import Visibility
 
 TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}
@@ -343,24 +344,38 @@ def beside(
 
 
 class Source(NamedTuple):
-    """What a fact was taken from: an event, and the passage of it, where that is known."""
+    """What a fact was taken from: an event, and the passage of it, where that is known.
+
+    ``readable`` tells whether the reader may read it, and so know of it.
+    """
 
     event_id: uuid.UUID
     passage_id: uuid.UUID | None
+    readable: bool
 
 
-def sources(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
-    """Return the events in evidence of each fact."""
-    found = origins(account_id, fact_ids)
-    return {fact_id: tuple(source.event_id for source in listed) for fact_id, listed in found.items()}
+def sources(visible: Visibility, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
+    """Return the events in evidence of each fact that the reader may know of."""
+    found = origins(visible, fact_ids)
+    return {fact_id: tuple(known.event_id for known in listed if known.readable) for fact_id, listed in found.items()}
 
 
-def origins(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[Source, ...]]:
-    """Return what is in evidence of each fact, in the order of the events."""
+def origins(visible: Visibility, fact_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, tuple[Source, ...]]:
+    """Return what is in evidence of each fact, in the order of the events.
+
+    A visible fact may rest on what its reader may not see: somebody's private message, or an event of the scope it
+    was promoted from. Whose facts are asked about does not narrow whose words may be read.
+    """
+    anybody = replace(visible, subject_id=None)
     found = rows(
-        "SELECT fact_id, event_id, passage_id FROM facts_evidence"
-        " WHERE account_id = %(account)s AND fact_id = ANY(%(ids)s::uuid[]) ORDER BY fact_id, event_id",
-        {"account": account_id, "ids": id_array(fact_ids)},
+        "SELECT ev.fact_id, ev.event_id, ev.passage_id, CASE WHEN ev.passage_id IS NULL"
+        f" THEN EXISTS (SELECT FROM facts_event e, {event_audience('e', 'ea')}"
+        f" WHERE e.id = ev.event_id AND {anybody.allowed('ea')})"
+        " ELSE EXISTS (SELECT FROM facts_passagetext pt WHERE pt.passage_id = ev.passage_id"
+        f" AND {anybody.allowed('pt')}) END"
+        " FROM facts_evidence ev WHERE ev.account_id = %(account)s AND ev.fact_id = ANY(%(ids)s::uuid[])"
+        " ORDER BY ev.fact_id, ev.event_id",
+        {**anybody.parameters(), "ids": id_array(fact_ids)},
     )
     known: dict[uuid.UUID, list[Source]] = {}
     for fact_id, *source in found:

@@ -163,15 +163,15 @@ def assemble(
         profile = overrides.resolve_context(account_id=principal.account_id, path=request.scope_path)
     milliseconds = profile.deadline_ms or settings.CONTEXT_DEADLINE_MS
     asks = request.query.strip() != ""
-    words = known_names.with_names(principal.account_id, request.query) if asks else ""
-    progress.lap("names")
+    where = place or places.resolve_alone(principal, request.asked)
+    words = known_names.with_names(principal.account_id, request.query, reader=where.reader) if asks else ""
+    progress.lap("place")
     _switch_off(progress, asks=asks)
     embeds = asks and not progress.is_dropped("semantic")
     vector = _embed(principal.account_id, words, milliseconds, progress) if embeds else None
     while True:
         try:
             with account_transaction(principal.account_id, local=_bounds(milliseconds)):
-                where = place or places.resolve(principal, request.asked)
                 return _answer(principal, request, profile, where, kind, words, vector, moment, progress)
         except OperationalError as error:
             if not isinstance(error.__cause__, QueryCanceled) or not _drop_one(progress, asks=asks):

@@ -4,8 +4,9 @@ Facts call a subject by its name; people use whatever an identity says as well. 
 and not the name, the name is written in before the alias, for the vector and the text search alike. An alias of
 several subjects says nothing.
 
-The aliases of an account are read by one query and remembered for some seconds. They only add words to a search:
-what may be seen is decided where it is found.
+The aliases of an account are read by one query and remembered for some seconds. They add words to a search: what may be
+seen is decided where it is found. Which name an alias stands for is known among peers; nobody else's question is
+changed. Only names are aliases here: whose address, number or handle it is, is told to nobody who tries one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from django.db.models import F
 
+from facts.audience import Posture, Reader
 from facts.models import Identity
 from facts.tenancy import account_transaction
 from facts.words import words
@@ -33,6 +35,9 @@ MAX_QUESTION_WORDS = 200
 #: Names written into one question.
 MAX_NAMES = 3
 
+#: What no name has: digits, and the signs of addresses and handles.
+_NO_NAME = re.compile(r"[\d@_:/#]")
+
 #: The folded words of an alias.
 Alias = tuple[str, ...]
 
@@ -47,12 +52,12 @@ class Known(NamedTuple):
 _remembered: dict[uuid.UUID, tuple[float, Mapping[Alias, Known]]] = {}
 
 
-def with_names(account_id: uuid.UUID, text: str) -> str:
-    """Return the question ``text`` with the names of the subjects whose aliases it holds.
+def with_names(account_id: uuid.UUID, text: str, *, reader: Reader) -> str:
+    """Return the question ``text`` of ``reader`` with the names of the subjects whose aliases it holds.
 
     May be called inside and outside of the account's transaction.
     """
-    aliases = _of_account(account_id)
+    aliases = {} if reader.posture is Posture.PUBLIC_ONLY else _of_account(account_id)
     if not aliases:
         return text
     asked = [word.folded for word in words(text)[:MAX_QUESTION_WORDS]]
@@ -115,7 +120,7 @@ def _read(account_id: uuid.UUID) -> dict[Alias, Known]:
     known: dict[Alias, Known] = {}
     for value, subject_id, name in rows:
         alias = tuple(word.folded for word in words(value))
-        if 0 < len(alias) <= MAX_ALIAS_WORDS:
+        if 0 < len(alias) <= MAX_ALIAS_WORDS and not _NO_NAME.search(value):
             owners.setdefault(alias, set()).add(subject_id)
             known[alias] = Known(name, value)
     return {alias: known[alias] for alias, subjects in owners.items() if len(subjects) == 1}

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from facts.audience import Reader
 from facts.models import Scope, Subject
-from facts.tenancy import get_subject, normalise_path, resolve_identity
+from facts.tenancy import account_transaction, get_subject, normalise_path, resolve_identity
 from governance import access
 from governance.access import Principal
 from retrieval.visibility import Visibility
@@ -54,11 +54,28 @@ _places: dict[tuple[Principal, Asked], tuple[float, Place]] = {}
 
 def resolve(principal: Principal, asked: Asked) -> Place:
     """Return the place of a call, inside its account; raises ``DomainError`` for what the caller may not ask."""
-    known = _places.get((principal, asked))
-    if known is not None and known[0] > time.monotonic():
-        return known[1]
+    return _remembered(principal, asked) or _looked_up(principal, asked)
+
+
+def resolve_alone(principal: Principal, asked: Asked) -> Place:
+    """Return the place of a call as :func:`resolve`, outside of any transaction; none is opened for what is known."""
+    known = _remembered(principal, asked)
+    if known is not None:
+        return known
+    with account_transaction(principal.account_id):
+        return _looked_up(principal, asked)
+
+
+def _remembered(principal: Principal, asked: Asked) -> Place | None:
+    until, place = _places.get((principal, asked), (0.0, None))
+    return place if until > time.monotonic() else None
+
+
+def _looked_up(principal: Principal, asked: Asked) -> Place:
+    """Return the place, and remember it unless something that was named is not there."""
     place = _look_up(principal, asked)
-    if place.scope is not None and place.subject is not None:
+    names_subject = bool(asked.subject_key or asked.subject_alias)
+    if place.scope is not None and (place.subject is not None or not names_subject):
         if len(_places) >= CAPACITY:
             _places.clear()
         _places[principal, asked] = (time.monotonic() + SECONDS, place)

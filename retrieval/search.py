@@ -138,7 +138,7 @@ def _resolve(
         visible = places.visibility(place, request.asked, account_id=principal.account_id, at=at, now=moment)
         linked = scope_links.linked(principal, place.scopes) if request.include_cross_links else ()
         wide = _widened(visible, linked)
-        text, demanded = _words(principal.account_id, request.query)
+        text, demanded = _words(principal.account_id, request.query, place.reader)
         in_the_past = request.as_of is not None or request.known_at is not None
         return _Reading(
             place=place,
@@ -152,11 +152,11 @@ def _resolve(
         )
 
 
-def _words(account_id: uuid.UUID, query: str) -> tuple[str, str | None]:
+def _words(account_id: uuid.UUID, query: str, reader: Reader) -> tuple[str, str | None]:
     """Return the words to look for, and what the operators among them demand of everything that is found."""
     alternatives = lexical_operators.parse(query)
     if alternatives is None:
-        return known_names.with_names(account_id, query), None
+        return known_names.with_names(account_id, query, reader=reader), None
     demanded = lexical_operators.tsquery(alternatives, query)
     return (lexical_operators.wanted(alternatives) if demanded else query), demanded
 

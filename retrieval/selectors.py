@@ -24,6 +24,7 @@ from retrieval.reasons import Action
 from retrieval.rereading import may_read_as
 from retrieval.serving import INDIRECT_FACTOR
 from retrieval.traces import unpack
+from retrieval.visibility import Visibility, of_reader
 
 #: What a listing shows under the audience rule; anything else is for the subject and curators.
 OPEN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED)
@@ -155,7 +156,8 @@ def packet_of(principal: Principal, trace: Trace) -> Rendered:
     passages = {uuid.UUID(decision["id"]): decision for decision in included if decision["unit"] == IndexedUnit.PASSAGE}
     readable_facts = facts(principal, reader, scopes=scopes).filter(withheld=Withheld.NOTHING)
     readable_passages = Passage.objects.filter(visible_to(reader), scope__in=scopes, withheld=Withheld.NOTHING)
-    served_facts = _served_facts(trace, revisions, readable_facts)
+    visible = of_reader(reader, scopes, account_id=trace.account_id)
+    served_facts = _served_facts(trace, revisions, readable_facts, visible)
     served_passages = _served_passages(trace, passages, readable_passages)
     packet = Packet(
         facts=served_facts,
@@ -188,13 +190,15 @@ def _made_by(principal: Principal, trace: Trace) -> bool:
     return Trace.objects.filter(account_id=trace.account_id, pk=original, credential_id=principal.pk).exists()
 
 
-def _served_facts(trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact]) -> list[ServedFact]:
+def _served_facts(
+    trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact], visible: Visibility
+) -> list[ServedFact]:
     rows = FactRevision.objects.filter(
         account_id=trace.account_id, fact__in=readable.filter(pk__in=list(decisions)).order_by().values("pk")
     ).select_related("fact", "fact__subject", "fact__scope")
     then = {row.fact_id: row for row in rows if row.version == decisions[row.fact_id]["revision"]}
     shown = [fact_id for fact_id in decisions if fact_id in then]
-    sources = candidates.sources(trace.account_id, shown) if shown else {}
+    sources = candidates.sources(visible, shown) if shown else {}
     return [
         _served_fact(then[fact_id], trace, decisions[fact_id]["fusion_score"], sources.get(fact_id, ()))
         for fact_id in sorted(shown, key=lambda fact_id: decisions[fact_id]["rank"] or len(trace.decisions))

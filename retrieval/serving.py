@@ -100,7 +100,7 @@ def serve(
     if draft.facts and not first.skipped:
         _expand(draft, ranked, visible, known_names, question, profile, budget, share, past, known_at)
     if heard and draft.facts:
-        draft.sources = candidates.origins(visible.account_id, [item.row.id for item in draft.facts])
+        draft.sources = candidates.origins(visible, [item.row.id for item in draft.facts])
     _add_passages(draft, heard, budget, profile)
     skipped = [offered[position] for position in first.skipped]
     late = _take(skipped, _pack(skipped, budget), Reason.TOP_SCORE)
@@ -191,7 +191,7 @@ def facts(
     if missing:
         keys |= dict(Subject.objects.filter(account_id=visible.account_id, id__in=missing).values_list("id", "key"))
     unknown = [item.row.id for item in items if item.row.id not in known]
-    sources = {**known, **(candidates.origins(visible.account_id, unknown) if unknown else {})}
+    sources = {**known, **(candidates.origins(visible, unknown) if unknown else {})}
     return [
         _served_fact(item, visible, scope=paths[item.row.scope_id], subject=keys[item.row.subject_id], sources=sources)
         for item in items
@@ -398,6 +398,6 @@ def _served_fact(
         last_confirmed=_confirmed(row),
         freshness=freshness_of(row, visible),
         possibly_conflicting=row.possibly_conflicting,
-        source_event_ids=tuple(source.event_id for source in sources.get(row.id, ())),
+        source_event_ids=tuple(source.event_id for source in sources.get(row.id, ()) if source.readable),
         score=item.decision.fusion_score,
     )

@@ -12,6 +12,8 @@ from typing import Any
 from django.db import connection
 
 from facts.audience import ALL_CODES, Posture, Reader, visible_codes
+from facts.clock import now
+from facts.models import Scope
 from facts.vocabulary import Status
 
 #: Bound on the facts that a read of the past ranks.
@@ -110,6 +112,19 @@ class Visibility:
     def held_parameters(self, *, known_at: datetime | None) -> dict[str, Any]:
         """Return what conditions refer to that include :meth:`held`."""
         return {**self.parameters(), **_believed_parameters(known_at)}
+
+
+def of_reader(reader: Reader, scopes: Iterable[Scope], *, account_id: uuid.UUID) -> Visibility:
+    """Return what a reader may see of these scopes now."""
+    moment = now()
+    return Visibility(
+        account_id=account_id,
+        scope_ids=tuple(scope.id for scope in scopes),
+        subject_id=None,
+        reader=reader,
+        at=moment,
+        now=moment,
+    )
 
 
 _WINDOW = (

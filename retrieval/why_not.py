@@ -138,7 +138,7 @@ def explain(principal: Principal, trace: Trace, fact: Fact) -> Explanation:
         decision = _decision(trace, fact.pk)
         place = rereading.place_of(trace)
         before = list(_before_the_search(trace, fact, place))
-        text = known_names.with_names(principal.account_id, trace.query) if trace.query.strip() else ""
+        text = known_names.with_names(principal.account_id, trace.query, reader=place.reader)
     if decision is not None:
         further = [one for one in before if one.code in _AFTER_THE_SEARCH]
         found = [] if decision["action"] == Action.INCLUDED else [_decided(decision), *further]

@@ -13,12 +13,13 @@ from rest_framework.views import APIView
 from facts.audience import Reader
 from facts.models import FactRevision
 from facts.tenancy import account_transaction
-from governance.access import Principal, Right, require_right, resolve_reader
+from governance.access import Principal, Right, all_readable_scopes, require_right, resolve_reader
 from governance.http import principal_of, query_of, subject_named
 from retrieval import candidates, fact_reads
 from retrieval.api import fact_shapes, presenting
 from retrieval.api.shapes import StoredFactShape
 from retrieval.fact_reads import Explained
+from retrieval.visibility import of_reader
 
 
 class FactView(APIView):
@@ -42,7 +43,8 @@ class FactView(APIView):
             fact = fact_reads.get(
                 principal, reader, fact_id, as_of=values.get("as_of"), known_at=values.get("known_at")
             )
-            sources = candidates.sources(principal.account_id, [fact.id])
+            visible = of_reader(reader, all_readable_scopes(principal), account_id=principal.account_id)
+            sources = candidates.sources(visible, [fact.id])
             return Response(presenting.stored_fact(fact, sources=sources.get(fact.id, ())))
 
 

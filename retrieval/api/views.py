@@ -29,6 +29,7 @@ from governance.visible_conflicts import open_figures, visible_conflicts
 from retrieval import candidates, fact_reads, selectors, statistics
 from retrieval.api import presenting, shapes
 from retrieval.context import ContextRequest, assemble
+from retrieval.visibility import of_reader
 
 
 class ContextView(APIView):
@@ -128,7 +129,8 @@ class FactsView(APIView):
                 found = found.none()
             rows, cursor = page(found, listing="facts", **paging(values))
             rows = fact_reads.as_known(rows, values.get("known_at"))
-            sources = candidates.sources(principal.account_id, [row.id for row in rows])
+            visible = of_reader(reader, scopes, account_id=principal.account_id)
+            sources = candidates.sources(visible, [row.id for row in rows])
             listed = [presenting.stored_fact(row, sources=sources.get(row.id, ())) for row in rows]
             return Response({"facts": listed, "next_cursor": cursor})
 
