@@ -19,7 +19,7 @@ from facts.models import (
     Suppression,
     User,
 )
-from governance.models import ApiKey, ForgetReceipt, Grant, Review
+from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Review
 from ingest.models import ImportRun
 from memory_site import queue_admin
 from memory_site.admin_pages.account_pages import (
@@ -34,6 +34,7 @@ from memory_site.admin_pages.card_pages import CardAdmin
 from memory_site.admin_pages.conflict_pages import ConflictAdmin
 from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
+from memory_site.admin_pages.gate_pages import GateRuleAdmin
 from memory_site.admin_pages.import_pages import ImportRunAdmin
 from memory_site.admin_pages.key_pages import ApiKeyAdmin
 from memory_site.admin_pages.profile_pages import ProfileAdmin
@@ -51,6 +52,7 @@ PAGES = {
     Trace: TraceAdmin,
     Card: CardAdmin,
     RetrievalProfile: ProfileAdmin,
+    GateRule: GateRuleAdmin,
     Subject: SubjectAdmin,
     Scope: ScopeAdmin,
     Suppression: SuppressionAdmin,

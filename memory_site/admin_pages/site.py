@@ -20,7 +20,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Decide", ("ConflictSet", "Review")),
     ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "Suppression")),
     ("Reads", ("Trace", "RetrievalProfile")),
-    ("Account", ("ApiKey", "Membership", "Grant", "Identity", "Account")),
+    ("Account", ("GateRule", "ApiKey", "Membership", "Grant", "Identity", "Account")),
     ("Records", ("Job", "AuditEntry", "ForgetReceipt")),
 )
 #: Suggestions for one typed name.
