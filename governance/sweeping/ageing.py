@@ -20,19 +20,19 @@ from facts.locks import lock_subject
 from facts.models import Fact
 from facts.models.conflicts import SuppressionCause
 from facts.vocabulary import Status
+from governance import promotion_records
 from governance.gates import GateOutcome
 from governance.models import Gate, Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
 from governance.placement import record_gates
 from governance.reviews import withdraw_for
+from governance.second_look import SECOND_LOOK, is_second_look
 from governance.sweeping.rounds import Sweep, run
 
 ACTOR = sweeper("age_reviews")
 REASON = "aged_out"
 
 #: What asks for something new: without an answer it does not come to be.
-PROPOSALS = frozenset({ReviewKind.NEW_FACT, ReviewKind.UNRESOLVED_SUBJECT, ReviewKind.DIRECTIVE})
-#: Among the reasons of a review that looks again at a fact which the gates have placed: no proposal.
-SECOND_LOOK = "second_look"
+PROPOSALS = frozenset({ReviewKind.NEW_FACT, ReviewKind.PROMOTION, ReviewKind.UNRESOLVED_SUBJECT, ReviewKind.DIRECTIVE})
 _WAITING = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD})
 
 
@@ -78,13 +78,15 @@ def _escalate(review: Review, at: datetime) -> None:
 
 
 def _is_proposal(review: Review) -> bool:
-    return review.kind in PROPOSALS and SECOND_LOOK not in review.reasons
+    return review.kind in PROPOSALS and not is_second_look(review)
 
 
 def _reject(review: Review, at: datetime) -> int:
     """Reject a proposal; one about a fact that is a side of an open conflict waits for the decision of that."""
     group = new_id()
-    if review.fact_id is None:
+    if review.kind == ReviewKind.PROMOTION:
+        promotion_records.lapse(review, actor=ACTOR)
+    elif review.fact_id is None:
         _close(review, ReviewStatus.REJECTED, at)
     else:
         fact = Fact.objects.get(account_id=review.account_id, pk=review.fact_id)

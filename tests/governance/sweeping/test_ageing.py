@@ -14,6 +14,7 @@ from facts.vocabulary import ConflictKind, Sensitivity, Status
 from governance.models import GateDecision, Review, ReviewDecision, ReviewKind, ReviewStatus
 from governance.sweeping import ageing
 from tests.factories import JULY, MAY, AccountFactory, FactFactory, SubjectFactory, say, submit
+from tests.governance.sharing_scene import scene_in
 
 GRACE = timedelta(days=7)
 LATER = MAY + GRACE
@@ -178,3 +179,17 @@ def test_aged_at_the_same_moment(at, together) -> None:
         assert list(Review.objects.values_list("status", flat=True)) == [ReviewStatus.REJECTED] * 3
         assert ReviewDecision.objects.count() == Suppression.objects.count() == 3
         assert list(audit.verify(account.id)) == []
+
+
+def test_a_request_to_promote_lapses(account: Account, at) -> None:
+    scene = scene_in(account)
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    Review.objects.update(due_at=MAY)
+    assert _age(at, MAY, LATER) == [1, 1]
+    promotion.refresh_from_db()
+    review = Review.objects.get()
+    assert (promotion.status, review.status, review.rationale) == ("rejected", ReviewStatus.REJECTED, "aged_out")
+    fact.refresh_from_db()
+    assert (fact.status, Fact.objects.count()) == (Status.ACTIVE, 1)
+    assert _age(at, JULY) == [0]
