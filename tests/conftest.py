@@ -7,7 +7,9 @@ tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -17,8 +19,10 @@ from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 from psycopg import sql
 
+from facts import tenancy
 from facts.models import Account
 from facts.tenancy import account_transaction
+from retrieval import outcomes
 from tests.factories import AccountFactory
 
 # A deadline would make the outcome depend on the machine's load.
@@ -26,6 +30,8 @@ hypothesis.settings.register_profile("memory", deadline=None)
 hypothesis.settings.load_profile("memory")
 
 KEPT_TABLES = ["django_migrations", "django_content_type", "auth_permission"]
+#: Milliseconds that a statement of a read may take, and below which a bound is meant.
+PATIENCE, IMPATIENT = 60_000, 100
 LOCK_TIMEOUT = "10s"  # a test that leaves a transaction open in a thread fails here instead of hanging
 
 
@@ -68,6 +74,29 @@ def _search_on_the_connection_of_the_test(request: pytest.FixtureRequest, settin
     """Run the strategies of searches where they see what an uncommitted test stored; other connections do not."""
     if not _commits(request):
         settings.SEARCH_THREADS = 0
+
+
+@pytest.fixture(autouse=True)
+def _patience(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no answer depend on the machine's load: reads have all the time that they need.
+
+    In a test that lives in one transaction the bound that a read sets also holds for what comes after it, until the
+    next one; there the clock of searches stands still as well. Who wants to see something dropped asks for less than
+    :data:`IMPATIENT` milliseconds, or commits.
+    """
+    settings.CONTEXT_DEADLINE_MS = PATIENCE
+    if _commits(request):
+        return
+
+    def patient(account_id: uuid.UUID, *, local: Mapping[str, str] | None = None) -> None:
+        bound = (local or {}).get("statement_timeout")
+        if bound is not None and int(bound) >= IMPATIENT:
+            local = {**(local or {}), "statement_timeout": str(PATIENCE)}
+        enter(account_id, local=local)
+
+    enter = tenancy.enter_account
+    monkeypatch.setattr(tenancy, "enter_account", patient)
+    monkeypatch.setattr(outcomes, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 @pytest.fixture(autouse=True)
