@@ -184,6 +184,7 @@ def _wipe_events(erasing: Erasing, rows: QuerySet) -> None:
         event.payload, event.urls, event.recorded_claims = {}, [], {}
         event.withdrawn_at = event.withdrawn_at or now()
         event.processed_at = event.processed_at or now()
+        event.text_removed_at = event.text_removed_at or now()
         event.save()
     for event in rows.filter(pk__in=erasing.cuts):
         cuts = erasing.cuts[event.id]

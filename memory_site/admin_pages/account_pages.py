@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from facts.models import Account, Identity, Scope, Subject
 from governance.models import Role
+from memory_site.admin_pages import erasing_page
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
@@ -58,6 +62,16 @@ class SubjectAdmin(GovernedAdmin):
     ordering = ["key"]
     search_fields = ["key"]
     search_help_text = "A key, or the start of a key or name."
+    change_form_template = "memory/subject.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of the page that erases."""
+        view = self.admin_site.admin_view(self.erase)
+        return [path("<uuid:pk>/erase/", view, name="subject_erase"), *super().get_urls()]
+
+    def erase(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Show what an erasure would take, and carry it out."""
+        return erasing_page.page(self, request, self.get_or_404(request, str(pk)))
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Open to whoever decides anywhere."""

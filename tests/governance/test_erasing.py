@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from facts import audit, erasure
+from facts import audit, erasure, index, vector_tables
 from facts.actors import pipeline
 from facts.audience import Posture, Reader
+from facts.embedding import Embedded, EmbedderIdentity
 from facts.erasure import Erasing, ErasureMode
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import (
@@ -19,6 +20,7 @@ from facts.models import (
     Fact,
     FactRevision,
     FactText,
+    IndexedUnit,
     Job,
     Passage,
     PassageText,
@@ -161,6 +163,26 @@ def test_a_message_that_supports_another_fact_keeps_supporting_it(ada, curator):
     assert Event.objects.get(pk=told.pk).text == "[…]. I drink tea."
     assert (now_is(tea).status, Evidence.objects.get(fact=tea).quote) == ("active", "I drink tea")
     assert tables_holding("zanzolin") == {}
+
+
+@pytest.mark.parametrize("width", [384, 768, 1024, 1536])
+def test_vectors_go_from_the_tables_of_every_width(ada, bob, curator, width):
+    fact = submitted_fact(ada, {"city": "Zanzolin"})
+    shared = say(bob, "Ada moved to Zanzolin. It rains.")
+    Evidence.objects.create(
+        account=ada.account, fact=fact, event=shared, passage=shared.passages.get(), quote="moved to Zanzolin"
+    )
+    identity = EmbedderIdentity(provider="p", model="m", version="1", dimensions=width, recipe="r")
+    made = Embedded(identity, [0.1] * width)
+    vectors = [(passage.id, made) for passage in Passage.objects.all()]
+    assert index.write_passage_vectors(ada.account_id, vectors=vectors) == 2
+    assert index.write_fact_vectors(ada.account_id, vectors=[(fact.id, made)]) == 1
+    erasing.erase(curator, subject_id=ada.id)
+    with connection.cursor() as cursor:
+        for unit in IndexedUnit:
+            cursor.execute(f"SELECT count(*) FROM {vector_tables.table(unit, width)}")
+            assert cursor.fetchone() == (0,)
+    assert index.write_fact_vectors(ada.account_id, vectors=[(fact.id, made)]) == 0
 
 
 def test_a_copy_goes_with_its_origin(ada, curator):
