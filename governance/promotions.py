@@ -68,7 +68,7 @@ def request_promotion(principal: Principal, *, fact_id: uuid.UUID, target: str, 
         _check_promotable(fact)
         _check_not_there(fact, scope)
         group = new_id()
-        if _needs_consent(fact, scope):
+        if needs_consent(fact, scope):
             consent = consent_records.ask(fact, target_id=scope.id, actor=principal.actor, group=group)
             if consent.status in consent_records.REFUSED:
                 raise Conflicting("Its subject has said no.", code="consent_refused")
@@ -105,7 +105,7 @@ def approve(principal: Principal, promotion_id: uuid.UUID, *, rationale: str = "
             raise Conflicting("What you were asked about has changed.", code="stale_version", field="version")
         _check_promotable(fact)
         _check_not_copied(fact, promotion.target)
-        if _needs_consent(fact, promotion.target) and not consent_records.has_agreed(
+        if needs_consent(fact, promotion.target) and not consent_records.has_agreed(
             fact, target_id=promotion.target_id
         ):
             raise Conflicting("Its subject has not agreed to this yet.", code="consent_missing")
@@ -218,7 +218,8 @@ def _check_not_copied(fact: Fact, scope: Scope) -> None:
         raise Conflicting("The fact is known there already.", code="already_promoted", field="target")
 
 
-def _needs_consent(fact: Fact, scope: Scope) -> bool:
+def needs_consent(fact: Fact, scope: Scope) -> bool:
+    """Tell whether the fact's subject has to agree to its being known in a scope above."""
     return consent_needed(subject_kind=fact.subject.kind, sensitivity=fact.sensitivity, level=placement.level_at(scope))
 
 

@@ -20,7 +20,7 @@ from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scop
 from facts.models.evidence import Withheld
 from facts.vocabulary import ConflictStatus, Sensitivity
 from governance.access import Principal, all_readable_scopes, has_role, resolve_reader
-from governance.models import Review, ReviewStatus, Role
+from governance.models import Promotion, PromotionStatus, Review, ReviewStatus, Role
 from governance.review_queue import reviews_for
 from retrieval import selectors
 from retrieval.models import Trace
@@ -71,8 +71,10 @@ class Sight:
         as_curator = curated & ~Q(status__in=GONE)
         if not self.reader.restricted:
             as_curator &= ~Q(sensitivity=Sensitivity.RESTRICTED) | Q(_awaits_decision())
+        # What is to be known where they decide lies below, where they may have no say.
+        as_curator |= Q(_asked_to(self.curated_ids)) & ~Q(status__in=GONE) & ~Q(sensitivity=Sensitivity.RESTRICTED)
         readable = ExpressionWrapper(own | as_reader | as_curator, output_field=BooleanField())
-        listed = Fact.objects.filter(curated | own | as_reader, account_id=self.principal.account_id)
+        listed = Fact.objects.filter(curated | own | as_reader | as_curator, account_id=self.principal.account_id)
         return listed.annotate(readable=readable)
 
     def events(self) -> QuerySet[Event]:
@@ -110,6 +112,18 @@ def _cited_by_a_secret() -> Exists:
         account_id=OuterRef("account_id"), evidence__event_id=OuterRef("pk"), sensitivity=Sensitivity.RESTRICTED
     )
     return Exists(secrets.filter(~Q(_awaits_decision())))
+
+
+def _asked_to(scope_ids: frozenset[uuid.UUID]) -> Exists:
+    """Tell whether somebody asks for the fact to be known in one of these scopes."""
+    return Exists(
+        Promotion.objects.filter(
+            account_id=OuterRef("account_id"),
+            fact_id=OuterRef("pk"),
+            target_id__in=scope_ids,
+            status=PromotionStatus.REQUESTED,
+        )
+    )
 
 
 def _awaits_decision() -> Exists:
