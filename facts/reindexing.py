@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from facts import textindex
+from facts import isolation, textindex
 from facts.models import Account, CommonLexemes, IndexedUnit
 from facts.tenancy import account_transaction
 from facts.textindex import IndexText
@@ -67,8 +67,11 @@ def reindex(account_id: uuid.UUID, *, most: int | None = None) -> int:
 
 
 def reindex_pending(*, most: int) -> int:
-    """Do :func:`reindex` for every account that needs it; return how many rows were looked at."""
-    return sum(reindex(account_id, most=most) for account_id in pending())
+    """Do :func:`reindex` for every account that needs it; return how many rows were looked at.
+
+    Raises ``isolation.Incomplete`` when it failed for some, after doing it for all others.
+    """
+    return isolation.each_account(pending(), lambda account_id: reindex(account_id, most=most), name="reindex")
 
 
 def _chunk(account_id: uuid.UUID) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import orjson
 from django.db import connection
 
-from facts import statements, textindex
+from facts import isolation, statements, textindex
 from facts.clock import now
 from facts.models import Account, CommonLexemes, IndexedUnit
 from facts.tenancy import account_transaction
@@ -87,8 +87,12 @@ def refresh(account_id: uuid.UUID) -> int:
 
 
 def refresh_all() -> int:
-    """Do :func:`refresh` for every account; return how many corpora were counted."""
-    return sum(refresh(account_id) for account_id in Account.objects.values_list("id", flat=True))
+    """Do :func:`refresh` for every account; return how many corpora were counted.
+
+    Raises ``isolation.Incomplete`` when it failed for some, after doing it for all others.
+    """
+    accounts = list(Account.objects.order_by("id").values_list("id", flat=True))
+    return isolation.each_account(accounts, refresh, name="count lexemes")
 
 
 def _refresh_unit(account_id: uuid.UUID, unit: IndexedUnit) -> int:

@@ -1,8 +1,10 @@
-"""What the worker does for reading, each safe to run twice or late."""
+"""What the worker does for reading, each safe to run twice or late; a step that fails stops no other one."""
 
 from __future__ import annotations
 
-from facts import outbox, reindexing
+from functools import partial
+
+from facts import isolation, outbox, reindexing
 from retrieval import common_lexemes, partitions, statistics, vectors
 from retrieval.cards import marking, rebuilding
 from retrieval.entities import proposing
@@ -14,24 +16,26 @@ REINDEXED_AT_ONCE = 5_000
 
 def keep_indexes() -> None:
     """Bring text into its present form, write missing vectors, count the words of corpora that have changed."""
-    reindexing.reindex_pending(most=REINDEXED_AT_ONCE)
-    vectors.fill_missing_everywhere()
-    common_lexemes.refresh_all()
+    isolation.steps(
+        partial(reindexing.reindex_pending, most=REINDEXED_AT_ONCE),
+        vectors.fill_missing_everywhere,
+        common_lexemes.refresh_all,
+    )
 
 
 def keep_names() -> None:
     """Read the names in new facts, and propose which of the names may stand for one thing."""
-    entity_rebuilding.keep_all(changed=marking.mark_scopes)
-    proposing.propose_all()
+    isolation.steps(
+        partial(entity_rebuilding.keep_all, changed=marking.mark_scopes),
+        proposing.propose_all,
+    )
 
 
 def keep_cards() -> None:
     """Hear of what has changed, and build the cards that it concerns and those whose time has come."""
-    outbox.deliver_everywhere()
-    rebuilding.rebuild_everywhere()
+    isolation.steps(outbox.deliver_everywhere, rebuilding.rebuild_everywhere)
 
 
 def keep_statistics() -> None:
     """Write the figures of the last finished days, and make the coming months' trace partitions."""
-    statistics.roll_up_recent()
-    partitions.ensure_trace_partitions()
+    isolation.steps(statistics.roll_up_recent, partitions.ensure_trace_partitions)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from facts import embedding
+from facts import embedding, isolation
 from facts.embedding import Embedded
 from facts.locks import Lock, lock_account
 from facts.models import Account
@@ -30,8 +30,12 @@ _NEAREST = """
 
 
 def propose_all() -> int:
-    """Do :func:`propose` for every account; return the number of names compared."""
-    return sum(propose(account_id) for account_id in Account.objects.order_by("id").values_list("id", flat=True))
+    """Do :func:`propose` for every account; return the number of names compared.
+
+    Raises ``isolation.Incomplete`` when it failed for some, after doing it for all others.
+    """
+    accounts = list(Account.objects.order_by("id").values_list("id", flat=True))
+    return isolation.each_account(accounts, propose, name="propose names")
 
 
 def propose(account_id: uuid.UUID) -> int:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from facts import isolation
 from facts.clock import now
 from facts.ids import lower_bound
 from facts.locks import Lock, lock_account
@@ -71,9 +72,12 @@ Listener = Callable[[uuid.UUID, Iterable[uuid.UUID]], object]
 
 
 def keep_all(*, changed: Listener = lambda account_id, scope_ids: None) -> int:
-    """Read the facts of every account that have not been read yet, within bounds; return their number."""
-    accounts = Account.objects.order_by("id").values_list("id", flat=True)
-    return sum(keep(account_id, changed=changed) for account_id in accounts)
+    """Read the facts of every account that have not been read yet, within bounds; return their number.
+
+    Raises ``isolation.Incomplete`` when it failed for some, after doing it for all others.
+    """
+    accounts = list(Account.objects.order_by("id").values_list("id", flat=True))
+    return isolation.each_account(accounts, lambda account_id: keep(account_id, changed=changed), name="read names")
 
 
 def keep(account_id: uuid.UUID, *, changed: Listener = lambda account_id, scope_ids: None) -> int:
