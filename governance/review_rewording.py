@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
+
 from facts import lifecycle, withholding
 from facts.candidates import Candidate
 from facts.canonical import has_control_characters, normalise_text
@@ -93,6 +95,14 @@ def join(opened: Opened, fact: Fact, *, into: uuid.UUID) -> None:
     if latest is not None:
         reinforce(target, latest, actor=opened.actor, reason="merged", group=opened.group)
     opened.detail |= {"into": str(target.id), "evidence": sorted(str(one.id) for one in given)}
+
+
+def merge_targets(fact: Fact) -> QuerySet[Fact]:
+    """Return the facts into which ``fact`` could be merged, the newest first."""
+    beside = Fact.objects.filter(
+        account_id=fact.account_id, scope_id=fact.scope_id, subject_id=fact.subject_id, status__in=_TAKES_EVIDENCE
+    )
+    return beside.exclude(pk=fact.pk).order_by("-id")
 
 
 def attribute(opened: Opened, event: Event, *, subject_key: str) -> None:

@@ -12,7 +12,8 @@ from facts.clock import now
 from facts.models import ConflictSet, Event, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import ConflictStatus
-from governance.models import Review, ReviewStatus, Role
+from governance.models import Review, Role
+from governance.review_queue import in_queue
 from memory_site import heartbeat, scheduled_runs
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.sight import Sight
@@ -109,7 +110,7 @@ def open_conflicts(eyes: Sight, *, at: datetime) -> QuerySet[ConflictSet]:
 
 def pending_reviews(eyes: Sight) -> QuerySet[Review]:
     """Return the reviews that wait for this person, those due first in front."""
-    return eyes.reviews().filter(status=ReviewStatus.PENDING).order_by("due_at", "id")
+    return in_queue(eyes.reviews()).order_by("due_at", "id")
 
 
 def _waiting(queue: QuerySet, since: str, *, at: datetime) -> Waiting:

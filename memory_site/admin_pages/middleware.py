@@ -1,7 +1,7 @@
 """Runs every admin request of a signed-in person inside a transaction of their account.
 
 Without it row-level security shows them nothing. The transaction spans the view and the rendering of its template, and
-is rolled back when either fails.
+is rolled back when either fails. A view that is marked with :func:`commits_by_item` opens its own transactions.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 
 from facts.models import Account, Membership
 from facts.tenancy import enter_account
 from governance import access
 from memory_site.api.authentication import ACCOUNT_IN_SESSION
+
+
+def commits_by_item(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Mark a view that does many things, each in a transaction of its own; it renders nothing outside of one."""
+    view.commits_by_item = True
+    return view
 
 
 class AccountMiddleware:
@@ -33,16 +39,12 @@ class AccountMiddleware:
             return self.get_response(request)
         if "%00" in request.META.get("QUERY_STRING", ""):
             return HttpResponseBadRequest("An address holds no NUL.")  # the database would refuse it in any filter
+        if _commits_by_item(request.path_info):
+            with transaction.atomic():
+                _admit(request)
+            return self.get_response(request)
         with transaction.atomic():
-            request.accounts = accounts_of(request.user.pk)
-            chosen = choose(request.accounts, request.session.get(ACCOUNT_IN_SESSION))
-            if chosen is not None:
-                enter_account(chosen.id)
-                membership = Membership.objects.select_related("user").get(
-                    account_id=chosen.id, user_id=request.user.pk
-                )
-                request.account = chosen
-                request.principal = access.person(membership)
+            _admit(request)
             response = self.get_response(request)
             if request.view_failed or response.status_code >= 500:
                 transaction.set_rollback(True)
@@ -51,6 +53,24 @@ class AccountMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> None:
         """Note that what the view wrote is to be undone, whatever answer its failure becomes."""
         request.view_failed = True
+
+
+def _admit(request: HttpRequest) -> None:
+    """Find the account of the signed-in person, enter it, and say who they are there."""
+    request.accounts = accounts_of(request.user.pk)
+    chosen = choose(request.accounts, request.session.get(ACCOUNT_IN_SESSION))
+    if chosen is not None:
+        enter_account(chosen.id)
+        membership = Membership.objects.select_related("user").get(account_id=chosen.id, user_id=request.user.pk)
+        request.account = chosen
+        request.principal = access.person(membership)
+
+
+def _commits_by_item(path: str) -> bool:
+    try:
+        return getattr(resolve(path).func, "commits_by_item", False)
+    except Resolver404:
+        return False
 
 
 def accounts_of(user_id: uuid.UUID) -> list[Account]:
