@@ -8,14 +8,16 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from facts import audit, jobs
 from facts.models import AuditEntry, Suppression
 from governance.models import ForgetReceipt, Role
+from memory_site.admin_pages import audit_trail
 from memory_site.admin_pages.fact_display import actor_name
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 
@@ -68,6 +70,7 @@ class AuditAdmin(GovernedAdmin):
         """Add the address of the button."""
         return [
             path("verify/", self.admin_site.admin_view(require_POST(self.verify)), name="audit_verify"),
+            path("of/<slug:kind>/<uuid:pk>/", self.admin_site.admin_view(require_safe(self.trail)), name="audit_trail"),
             *super().get_urls(),
         ]
 
@@ -82,6 +85,23 @@ class AuditAdmin(GovernedAdmin):
     def by(self, entry: AuditEntry) -> str:
         """Who did it."""
         return actor_name(entry.actor)
+
+    def trail(self, request: HttpRequest, kind: str, pk: uuid.UUID) -> HttpResponse:
+        """Show what the chain says of one object and of what was decided about it."""
+        if not self.has_view_permission(request):
+            return HttpResponse(status=403)
+        if not audit_trail.is_known(kind):
+            raise Http404
+        context = self.context(
+            request,
+            title="Audit trail",
+            kind=kind,
+            pk=str(pk),
+            page=audit_trail.page_of(kind),
+            lines=audit_trail.lines(request.principal.account_id, kind, pk),
+            most=audit_trail.SHOWN,
+        )
+        return TemplateResponse(request, "memory/audit_trail.html", context)
 
     def verify(self, request: HttpRequest) -> HttpResponse:
         """Walk the whole chain and say what is wrong with it."""

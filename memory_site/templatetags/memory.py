@@ -7,12 +7,15 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.db.models import Model
+from django.template import Context
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from governance.models import GateDecision
-from memory_site.admin_pages import fact_display, texts
+from governance.models import GateDecision, Role
+from memory_site.admin_pages import audit_trail, fact_display, sight, texts
 
 register = template.Library()
 
@@ -84,3 +87,13 @@ def percent(value: float | None) -> str:
 def score(value: float | None) -> str:
     """A score to three digits; a dash for what was not computed."""
     return "–" if value is None else f"{value:.3f}"
+
+
+@register.inclusion_tag("memory/_audit_link.html", takes_context=True)
+def audit_link(context: Context, record: Model | None) -> dict[str, str]:
+    """The way to what the audit chain says of a record, for whoever may read the chain."""
+    kind = audit_trail.KINDS.get(type(record))
+    eyes = sight.of(context["request"]) if kind else None
+    if eyes is None or not eyes.has_role_at_root(Role.ACCOUNT_ADMIN):
+        return {"audit_address": ""}
+    return {"audit_address": reverse("admin:audit_trail", args=[kind, record.pk])}
