@@ -12,6 +12,7 @@ from facts.locks import lock_subject
 from facts.models import Account, Fact, Relation
 from facts.models.tenancy import ConsentMode
 from facts.vocabulary import Level, RelationKind, Status
+from governance import consent_asking
 from governance.consent_rule import consent_needed
 from governance.models import Consent, ConsentChannel, ConsentStatus
 
@@ -99,6 +100,8 @@ def ask(fact: Fact, *, target_id: uuid.UUID, actor: Actor, group: uuid.UUID | No
             consent, ConsentStatus.GRANTED, channel=ConsentChannel.AUTO, verified=False, actor=system("consent_mode")
         )
         record(consent, action="consent.granted", actor=system("consent_mode"), group=group)
+    elif asked:
+        consent_asking.queue(consent)
     return consent
 
 

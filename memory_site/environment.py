@@ -125,6 +125,26 @@ TABLE: tuple[Setting, ...] = (
         "Calls with a wrong key after which an address is answered 429 until the minute is over; 0: any number.",
         "Web",
     ),
+    Setting(
+        "MEMORY_SITE_URL",
+        text,
+        "",
+        "Address of this site as people reach it, such as `https://memory.example`; links in messages begin with it.",
+        "Web",
+    ),
+    Setting(
+        "EMAIL_HOST",
+        text,
+        "",
+        "Mail server. Empty, or without `MEMORY_SITE_URL`: nobody is asked by e-mail, and questions of consent wait "
+        "until their subjects sign in.",
+        "Web",
+    ),
+    Setting("EMAIL_PORT", integer, 587, "Port of the mail server.", "Web"),
+    Setting("EMAIL_HOST_USER", text, "", "Name with which to sign in to the mail server.", "Web"),
+    Setting("EMAIL_HOST_PASSWORD", text, "", "Password for the mail server.", "Web", secret=True),
+    Setting("EMAIL_USE_TLS", switch, True, "Whether the mail server is spoken to over STARTTLS.", "Web"),
+    Setting("DEFAULT_FROM_EMAIL", text, "memory@localhost", "Address that messages come from.", "Web"),
     Setting("MEMORY_DEBUG", switch, False, "Django's debug pages. Never where others can reach it.", "Web"),
     Setting("MEMORY_LOG_LEVEL", text, "WARNING", "Least level that is logged; `INFO` logs every request.", "Web"),
     Setting(

@@ -7,13 +7,14 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from memory_site import health
+from memory_site import consent_page, health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("favicon.ico", RedirectView.as_view(url=static("memory_site/icon.svg"))),
     path("health", health.health, name="health"),
     path("ready", health.ready, name="ready"),
+    path("consent/<str:token>/", consent_page.consent, name="consent"),
     path("device/", RedirectView.as_view(pattern_name="admin:device_login", query_string=True), name="device"),
     path("admin/", admin.site.urls),
     path("v1/", include("memory_site.api.urls")),

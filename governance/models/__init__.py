@@ -1,7 +1,7 @@
 """The records of governance, one module per concept: who may do what, how it was placed, what people decided."""
 
 from governance.models.access import ApiKey, Effect, Grant, Role
-from governance.models.consents import Consent, ConsentChannel, ConsentStatus
+from governance.models.consents import Consent, ConsentChannel, ConsentLink, ConsentStatus
 from governance.models.devices import DeviceLogin, DeviceLoginStatus
 from governance.models.feedback import Feedback, Rating
 from governance.models.forgetting import ForgetMode, ForgetReceipt
@@ -15,6 +15,7 @@ __all__ = [
     "ApiKey",
     "Consent",
     "ConsentChannel",
+    "ConsentLink",
     "ConsentStatus",
     "DeviceLogin",
     "DeviceLoginStatus",

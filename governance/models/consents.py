@@ -56,3 +56,18 @@ class Consent(Owned):
             ),
         ]
         indexes = [models.Index(fields=["account", "subject", "status"], name="consent_by_subject")]
+
+
+class ConsentLink(Owned):
+    """A link that was sent to a subject so that it can answer without signing in; good for one answer.
+
+    The link itself is signed and holds two ids; nothing of it is stored.
+    """
+
+    consent = models.ForeignKey(Consent, on_delete=models.CASCADE, related_name="links")
+    created_at = models.DateTimeField(default=now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["account", "consent"], name="consent_link_by_consent")]
