@@ -1,0 +1,83 @@
+"""The page on which a curator of the target decides about a promotion."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from facts.models import Subject
+from governance import consents
+from governance.models import Promotion, Review
+from tests.admin_scene import sign_in
+from tests.factories import person_in
+from tests.governance.sharing_scene import Scene, scene_in
+
+
+@pytest.fixture
+def scene(account) -> Scene:
+    return scene_in(account)
+
+
+def page_of(client: Client, review: Review) -> str:
+    """Return the page of a review."""
+    answer = client.get(reverse("admin:governance_review_change", args=[review.pk]))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_it_shows_where_to_why_what_the_subject_says_and_who_could_read_it(scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    sign_in(client, scene.decider)
+    page = page_of(client, promotion.review)
+    assert "To be known in /support" in page
+    assert "Planning shifts." in page
+    assert "has not answered" in page
+    assert Subject.objects.get(pk=scene.other.subject_id).display_name in page
+    consents.grant(scene.ada, scene.consent(fact).id)
+    assert "agreed to this" in page_of(client, promotion.review)
+
+
+def test_it_is_approved_there(scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    sign_in(client, scene.decider)
+    address = reverse("admin:review_decide", args=[promotion.review_id])
+    assert client.post(address, {"verb": "approve"}).status_code == 409
+    consents.grant(scene.ada, scene.consent(fact).id)
+    assert client.post(address, {"verb": "approve", "reason": "Helps."}).status_code == 302
+    assert (scene.copy(fact).status, Promotion.objects.get().status) == ("active", "approved")
+    assert "The copy" in page_of(client, promotion.review)
+
+
+def test_it_is_rejected_there_and_the_fact_stays(scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    sign_in(client, scene.decider)
+    client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject", "reason": "Private."})
+    fact.refresh_from_db()
+    assert (fact.status, Promotion.objects.get().status) == ("active", "rejected")
+
+
+def test_a_curator_of_the_target_alone_reads_what_to_decide_about(account, scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    sign_in(client, person_in(account, path="/support", propagates=False))
+    assert fact.statement in page_of(client, promotion.review)
+    client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject"})
+    assert client.get(reverse("admin:facts_fact_change", args=[fact.pk])).status_code in {302, 404}
+
+
+def test_the_one_who_asked_does_not_decide(scene, client):
+    promotion = scene.request(scene.fact())
+    sign_in(client, scene.asker)
+    answer = client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject"})
+    assert (answer.status_code, Promotion.objects.get().status) == (403, "requested")
+
+
+def test_curators_below_do_not_see_it(account, scene, client):
+    promotion = scene.request(scene.fact())
+    sign_in(client, person_in(account, path="/support/emea"))
+    address = reverse("admin:governance_review_change", args=[promotion.review_id])
+    assert client.get(address).status_code in {302, 404}
