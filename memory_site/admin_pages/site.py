@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path
 from django.views.decorators.http import require_GET, require_POST
 
-from memory_site.admin_pages import device_pages, home, name_pages, sight
+from memory_site.admin_pages import believed_page, device_pages, home, name_pages, sight
 from memory_site.admin_pages.governed import subjects_called, typed
 from memory_site.api.authentication import ACCOUNT_IN_SESSION
 
@@ -40,6 +40,7 @@ class MemoryAdminSite(AdminSite):
         return [
             path("account/", self.admin_view(require_POST(self.choose_account)), name="choose_account"),
             path("device/", self.admin_view(device_pages.decide), name="device_login"),
+            path("believed/<uuid:pk>/", self.admin_view(require_GET(believed_page.show)), name="believed"),
             path("names/", self.admin_view(name_pages.decide), name="name_pairs"),
             path("subjects.json", self.admin_view(require_GET(self.suggest_subjects)), name="suggest_subjects"),
             *super().get_urls(),

@@ -91,9 +91,12 @@ def score(value: float | None) -> str:
 
 @register.inclusion_tag("memory/_audit_link.html", takes_context=True)
 def audit_link(context: Context, record: Model | None) -> dict[str, str]:
-    """The way to what the audit chain says of a record, for whoever may read the chain."""
+    """The ways to what the audit chain says of a record, and to what was believed about it, for who may go there."""
     kind = audit_trail.KINDS.get(type(record))
     eyes = sight.of(context["request"]) if kind else None
-    if eyes is None or not eyes.has_role_at_root(Role.ACCOUNT_ADMIN):
-        return {"audit_address": ""}
-    return {"audit_address": reverse("admin:audit_trail", args=[kind, record.pk])}
+    addresses = {"audit_address": "", "believed_address": ""}
+    if eyes is not None and eyes.has_role_at_root(Role.ACCOUNT_ADMIN):
+        addresses["audit_address"] = reverse("admin:audit_trail", args=[kind, record.pk])
+    if eyes is not None and kind == "subject" and eyes.is_curator:
+        addresses["believed_address"] = reverse("admin:believed", args=[record.pk])
+    return addresses
