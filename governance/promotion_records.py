@@ -12,7 +12,7 @@ from facts.ids import new_id
 from facts.models import Fact
 from facts.status_graph import FINAL, may_follow
 from facts.vocabulary import RelationKind, Status
-from governance.models import Promotion, PromotionStatus, Review, ReviewStatus
+from governance.models import Promotion, PromotionStatus, Review, ReviewKind, ReviewStatus
 
 #: What the origin became for which its copies are untrue, or were forgotten with it.
 _GONE = FINAL | {Status.DISABLED, Status.REJECTED}
@@ -61,10 +61,16 @@ def retract(copies: Iterable[Fact], *, actor: Actor, action: str, reason: str, g
 def follow_origin(fact: Fact, before: str, actor: Actor, group: uuid.UUID) -> None:
     """Let copies go the way of the fact that they were made of, and close what was asked about it.
 
-    What is forgotten, withdrawn or never was true is gone at the target, too; what has ended has ended there.
+    What is forgotten, withdrawn or never was true is gone at the target, too; what has ended has ended there; what is
+    disputed is served nowhere until that is decided.
     """
     status = Status(fact.status)
-    if status == before or status not in _GONE | _ENDED:
+    if status == before:
+        return
+    if Status.DISPUTED in {status, before} and status in {Status.DISPUTED, Status.ACTIVE}:
+        _follow_dispute(fact, to=status, actor=actor, group=group)
+        return
+    if status not in _GONE | _ENDED:
         return
     close_open([fact.id], account_id=fact.account_id, status=PromotionStatus.CANCELLED, actor=actor, group=group)
     copies = copies_of(fact.account_id, [fact.id])
@@ -86,6 +92,22 @@ def follow_origin(fact: Fact, before: str, actor: Actor, group: uuid.UUID) -> No
             )
         elif copy.status == Status.CANDIDATE:
             retract([copy], actor=actor, action="promotion.pulled_back", reason=f"origin_{status}", group=group)
+
+
+def _follow_dispute(fact: Fact, *, to: str, actor: Actor, group: uuid.UUID) -> None:
+    """Dispute the current copies of a disputed fact, or bring them back with it where nobody disputes them apart."""
+    wanted = (Status.DISPUTED,) if to == Status.ACTIVE else (Status.ACTIVE, Status.NEEDS_REVALIDATION)
+    for copy in copies_of(fact.account_id, [fact.id]):
+        contested = Review.objects.filter(
+            account_id=copy.account_id, fact=copy, kind=ReviewKind.CONTEST, status=ReviewStatus.PENDING
+        )
+        if copy.status not in wanted or (to == Status.ACTIVE and contested.exists()):
+            continue
+        how = {"account_id": copy.account_id, "actor": actor, "reason": f"origin_{to}", "group": group}
+        try:
+            lifecycle.transition(copy.id, to=to, action="promotion.followed", **how)
+        except lifecycle.IdentityTaken:
+            retract([copy], actor=actor, action="promotion.pulled_back", reason="identity_taken", group=group)
 
 
 def close_open(

@@ -325,6 +325,20 @@ def test_a_copy_goes_the_way_of_its_origin(scene, to, copy_status):
     assert (copy.status, copy.valid_to) == (copy_status, MAY if changes else None)
 
 
+def test_a_copy_is_disputed_with_its_origin_and_comes_back_with_it(scene):
+    fact = scene.fact(predicate="works_when", value={"time": "morning"})
+    promoted(scene, fact)
+    change = {"account_id": fact.account_id, "actor": system(), "action": "test"}
+    seen = []
+    for to in (Status.DISPUTED, Status.ACTIVE, Status.DISPUTED):
+        lifecycle.transition(fact.id, to=to, **change)
+        seen.append(scene.copy(fact).status)
+    assert seen == ["disputed", "active", "disputed"]
+    scene.fact(predicate="works_when", value={"time": "night"}, scope=scene.support)
+    lifecycle.transition(fact.id, to=Status.ACTIVE, **change)
+    assert (Fact.objects.get(pk=fact.pk).status, scene.copy(fact).status) == ("active", "retracted")
+
+
 def test_forgetting_the_origin_takes_the_copy_and_does_not_bring_it_back(scene):
     fact = scene.fact()
     promoted(scene, fact)
@@ -400,7 +414,7 @@ def test_two_curators_at_the_same_moment_decide_once():
 _STEPS = (
     *("request", "request_top", "cancel", "approve", "reject"),
     *("grant", "refuse"),
-    *("forget", "enable", "end", "widen"),
+    *("forget", "enable", "end", "widen", "dispute", "age"),
 )
 
 
@@ -433,6 +447,11 @@ def _step(scene: Scene, fact: Fact, step: str) -> None:
             case "end":
                 change = {"account_id": fact.account_id, "actor": sweeper("expiry"), "action": "fact.expired"}
                 lifecycle.transition(fact.id, to=Status.EXPIRED, **change)
+            case "dispute":
+                change = {"account_id": fact.account_id, "actor": scene.ada.actor, "action": "fact.contested"}
+                lifecycle.transition(fact.id, to=Status.DISPUTED, **change)
+            case "age" if open_one:
+                promotion_records.lapse(open_one.review, actor=sweeper("ageing"))
             case "widen":
                 lifecycle.amend(
                     fact.id, account_id=fact.account_id, actor=system(), action="t", changes={"level": Level.SCOPE}
