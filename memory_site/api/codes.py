@@ -108,6 +108,7 @@ TABLE: tuple[Code, ...] = (
     Code("illegal_status_transition", 422, "The status graph has no such arrow."),
     Code("statement_missing", 422, "A fact needs a statement."),
     Code("invalid_fact", 422, "The change breaks a rule of the fact ledger."),
+    Code("invalid_retention", 422, "The term or the source of a retention rule is none."),
     Code("conflict_already_resolved", 409, "The conflict set is closed already."),
     Code("fact_not_in_conflict", 422, "The fact is not a member of the conflict set."),
     Code("qualifier_missing", 422, "Every fact that is kept needs what sets it apart."),
