@@ -32,8 +32,8 @@ class Erasing:
     ``facts``: their content goes. ``events``: all that was said in them goes. ``cuts``: words that are cut out of
     events which otherwise stay. ``released``: facts that stay without these events as their sources, ``withdrawn``
     those among them that are left without any source. ``texts`` and ``names``: the words to look for wherever people or
-    machines may have repeated them; ``texts`` are folded to lower case by whoever compares. ``subject``: set when all
-    about it goes, everywhere in the account.
+    machines may have repeated them. ``speakers``: names under which what goes was spoken in conversations of others.
+    ``subject``: set when all about it goes, everywhere in the account.
     """
 
     account_id: uuid.UUID
@@ -44,6 +44,7 @@ class Erasing:
     withdrawn: frozenset[uuid.UUID] = frozenset()
     texts: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    speakers: frozenset[str] = frozenset()
     subject: Subject | None = None
 
     @property

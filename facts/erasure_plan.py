@@ -18,6 +18,9 @@ from facts.locks import lock_subject
 from facts.models import Event, Evidence, Fact, Identity, Job, Membership, Passage, Relation, Subject
 from facts.vocabulary import RelationKind, Status
 
+#: Fields of a turn in which its words stand.
+_SAID = ("content", "text", "message")
+
 
 def for_fact(fact: Fact) -> Erasing:
     """Return what goes with one fact: it, its copies, and the words that they quote.
@@ -58,14 +61,16 @@ def for_subject(subject: Subject, *, within: str | None, mode: ErasureMode) -> E
         alone = set()
     gone = _with_copies(gone, account_id)
     whole, cuts = _quoted(account_id, gone, own={subject.id}, known=said)
+    spoken = _spoken_in_other_events(subject, within=within, except_in=whole)
     return Erasing(
         account_id=account_id,
         facts=frozenset(gone),
         events=whole,
-        cuts=cuts,
+        cuts=_joined(cuts, spoken),
         released=frozenset(released - gone),
         withdrawn=frozenset(alone - gone),
-        texts=_texts(account_id, gone, whole),
+        texts=_texts(account_id, gone, whole, spoken=spoken),
+        speakers=frozenset(_all_names(subject)) if spoken else frozenset(),
         names=_names(subject) if within is None else (),
         subject=subject if within is None else None,
     )
@@ -156,12 +161,49 @@ def _quoted(
     return frozenset(whole), cuts
 
 
-def _texts(account_id: uuid.UUID, facts: set[uuid.UUID], events: frozenset[uuid.UUID]) -> tuple[str, ...]:
+def _spoken_in_other_events(
+    subject: Subject, *, within: str | None, except_in: frozenset[uuid.UUID]
+) -> dict[uuid.UUID, set[str]]:
+    """Return what the subject said in conversations of others, by event; also what was not cut into passages yet."""
+    names = _all_names(subject)
+    place = {"account_id": subject.account_id} | ({} if within is None else {"scope__path": within})
+    spoken: dict[uuid.UUID, set[str]] = defaultdict(set)
+    passages = Passage.objects.filter(speaker_name__in=names, **place).exclude(event__in=except_in)
+    for event_id, text in passages.values_list("event_id", "text"):
+        spoken[event_id].add(text.strip())
+    for name in sorted(names):
+        talks = Event.objects.filter(payload__messages__contains=[{"speaker": name}], **place).exclude(pk__in=except_in)
+        for event_id, turns in talks.values_list("id", "payload__messages"):
+            said = [turn for turn in turns if isinstance(turn, Mapping) and turn.get("speaker") == name]
+            spoken[event_id] |= {
+                text.strip() for turn in said for key in _SAID if isinstance(text := turn.get(key), str)
+            }
+    return spoken
+
+
+def _joined(
+    cuts: Mapping[uuid.UUID, tuple[str, ...]], more: Mapping[uuid.UUID, set[str]]
+) -> dict[uuid.UUID, tuple[str, ...]]:
+    """Return all cuts of each event, the longest first, so that none cuts another one in two."""
+    return {
+        event_id: tuple(sorted({*cuts.get(event_id, ()), *more.get(event_id, ())} - {""}, key=len, reverse=True))
+        for event_id in {*cuts, *more}
+    }
+
+
+def _texts(
+    account_id: uuid.UUID,
+    facts: set[uuid.UUID],
+    events: frozenset[uuid.UUID],
+    *,
+    spoken: Mapping[uuid.UUID, set[str]] | None = None,
+) -> tuple[str, ...]:
     """Return the statements, the quotes and all that was said, as far as they are worth looking for."""
     found = list(Fact.objects.filter(account_id=account_id, pk__in=facts).values_list("statement", flat=True))
     found += Evidence.objects.filter(account_id=account_id, fact__in=facts).values_list("quote", flat=True)
     found += Passage.objects.filter(account_id=account_id, event__in=events).values_list("text", flat=True)
     found += Event.objects.filter(account_id=account_id, pk__in=events).values_list("text", flat=True)
+    found += [text for texts in (spoken or {}).values() for text in texts]
     return distinctive(found)
 
 
@@ -169,6 +211,13 @@ def _names(subject: Subject) -> tuple[str, ...]:
     """Return the names that the subject goes by; none of one who signs in, whose account stays."""
     if Membership.objects.filter(account_id=subject.account_id, subject=subject).exists():
         return ()
+    return tuple(sorted(name for name in _all_names(subject) if len(name) >= LEAST_NAME))
+
+
+def _all_names(subject: Subject) -> set[str]:
+    """Return the subject's name, key and identities, but for those that others go by as well."""
     identities = Identity.objects.filter(account_id=subject.account_id, subject=subject)
     names = {subject.name, subject.key, *identities.values_list("value", flat=True)}
-    return tuple(sorted(name.strip() for name in names if len(name.strip()) >= LEAST_NAME))
+    others = Subject.objects.filter(Q(name__in=names) | Q(key__in=names), account_id=subject.account_id)
+    shared = {name for pair in others.exclude(pk=subject.pk).values_list("name", "key") for name in pair}
+    return {name.strip() for name in names - shared} - {""}

@@ -85,6 +85,7 @@ def register_stores() -> None:
         "facts.Suppression": "keyed digests; it is what keeps the words from coming back",
         "facts.PredicateAlias": "names of predicates, which belong to no subject",
         "facts.EmbeddingSpace": "names of models",
+        "facts.RefusedText": "ids and instants",
         "facts.AuditEntry": "ids, states, flags, counts and hashes, and who decided",
         "facts.AuditTip": "a number and a hash",
         "facts.OutboxEntry": "ids and states",
@@ -156,7 +157,9 @@ def _wipe_passages(erasing: Erasing, rows: QuerySet) -> None:
     shortened = []
     for passage in rows.filter(event__in=erasing.cuts):
         text = _cut(passage.text, erasing.cuts[passage.event_id])
-        if text != passage.text:
+        if text.strip() == GAP or passage.speaker_name in erasing.speakers:
+            passage.delete()
+        elif text != passage.text:
             passage.text = text
             passage.save(update_fields=["text"])
             shortened.append(passage)
@@ -189,7 +192,7 @@ def _wipe_events(erasing: Erasing, rows: QuerySet) -> None:
     for event in rows.filter(pk__in=erasing.cuts):
         cuts = erasing.cuts[event.id]
         event.text = _cut(event.text, cuts)
-        payload = _cut_json(event.payload, cuts)
+        payload = _cut_json(event.payload, cuts, speakers=erasing.speakers)
         # The sender's own spelling of the words may differ from the text that was read out of it.
         event.payload = payload if payload != event.payload else {}
         event.save(update_fields=["text", "payload"])
@@ -207,9 +210,15 @@ def _jobs(erasing: Erasing) -> QuerySet:
 
 
 def _wipe_jobs(erasing: Erasing, rows: QuerySet) -> None:
-    """Jobs of what is gone are over, whoever works on them; others lose what was kept for their next try."""
+    """Jobs of what is gone are over, whoever works on them; others lose what was kept for their next try.
+
+    Whoever reads a message from which words are cut reads it anew.
+    """
     rows.filter(input_key__in=[str(key) for key in erasing.events]).update(
         status=JobStatus.DONE, claim_token=None, finished_at=now(), payload={}, error=""
+    )
+    rows.filter(input_key__in=[str(key) for key in erasing.cuts], status=JobStatus.RUNNING).update(
+        status=JobStatus.QUEUED, claim_token=None, run_after=now()
     )
     for job in rows.exclude(payload={}):
         job.payload = {key: value for key, value in job.payload.items() if key == "fact_id"}
@@ -304,13 +313,14 @@ def _cut(text: str, words: Sequence[str]) -> str:
     return text
 
 
-def _cut_json(value: Any, words: Sequence[str]) -> Any:
+def _cut_json(value: Any, words: Sequence[str], *, speakers: frozenset[str]) -> Any:
+    """Cut the words out of every text in a JSON value; one that is the name of a speaker goes as a whole."""
     match value:
         case str():
-            return _cut(value, words)
+            return GAP if value.strip() in speakers else _cut(value, words)
         case Mapping():
-            return {key: _cut_json(item, words) for key, item in value.items()}
+            return {key: _cut_json(item, words, speakers=speakers) for key, item in value.items()}
         case list():
-            return [_cut_json(item, words) for item in value]
+            return [_cut_json(item, words, speakers=speakers) for item in value]
         case _:
             return value

@@ -14,6 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import OperationalError, transaction
+from psycopg.errors import DeadlockDetected
+
 from facts import audit, erasure, erasure_plan, lifecycle, suppressions, withholding
 from facts.actors import Actor
 from facts.erasure import Erasing, ErasureMode
@@ -162,7 +165,22 @@ def _paths(subject: Subject | None, *, within: str | None) -> set[str]:
 
 
 def _locked_plan(asked: _Asked) -> Erasing:
-    """Return a plan that holds under the locks taken for it. Raises ``Conflicting`` (``try_again``)."""
+    """Return a plan that holds under the locks taken for it. Raises ``Conflicting`` (``try_again``).
+
+    A message that is taken in and read at this very moment may hold what is waited for here, and wait for what is held:
+    then the locks are let go and taken again.
+    """
+    for _ in range(_TRIES):
+        try:
+            with transaction.atomic():
+                return _plan_under_locks(asked)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, DeadlockDetected):
+                raise
+    raise _too_busy()
+
+
+def _plan_under_locks(asked: _Asked) -> Erasing:
     erasing = asked.plan()
     for _ in range(_TRIES):
         erasure_plan.lock_events(asked.account_id, erasing.touched_events)
@@ -172,7 +190,11 @@ def _locked_plan(asked: _Asked) -> Erasing:
         if is_covered and again.released <= erasing.released:
             return again
         erasing = again
-    raise Conflicting("Too much is going on there just now.", code="try_again")
+    raise _too_busy()
+
+
+def _too_busy() -> Conflicting:
+    return Conflicting("Too much is going on there just now.", code="try_again")
 
 
 def _end_facts(erasing: Erasing, *, actor: Actor, group: uuid.UUID) -> list[str]:

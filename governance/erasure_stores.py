@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db.models import Q, QuerySet
 
 from facts.clock import now
@@ -95,7 +97,7 @@ def _answers(erasing: Erasing) -> QuerySet:
     return IdempotencyRecord.objects.filter(account_id=erasing.account_id, pk__in=saying)
 
 
-def _leaving(erasing: Erasing) -> list:
+def _leaving(erasing: Erasing) -> list[uuid.UUID]:
     """The subject, unless it signs in."""
     members = Membership.objects.filter(account_id=erasing.account_id, subject__in=erasing.subject_ids)
     return [] if members.exists() else erasing.subject_ids

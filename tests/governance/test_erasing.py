@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
+from psycopg.errors import DeadlockDetected
 
-from facts import audit, erasure, index, vector_tables
+from facts import audit, erasure, erasure_plan, index, vector_tables
 from facts.actors import pipeline
 from facts.audience import Posture, Reader
 from facts.embedding import Embedded, EmbedderIdentity
@@ -42,10 +43,12 @@ from tests.factories import (
     MARCH,
     MAY,
     AccountFactory,
+    EventFactory,
     FactFactory,
     GrantFactory,
     IdentityFactory,
     MembershipFactory,
+    PassageFactory,
     ScopeFactory,
     SubjectFactory,
     entered,
@@ -401,6 +404,35 @@ def test_the_receipt_says_where_others_still_say_the_same_words(ada, bob, curato
     assert Event.objects.get(subject=bob).text == "Lunch with Ada Quixworth on Friday."
 
 
+def test_from_conversations_of_others_goes_what_the_subject_said_there(account, ada, bob, curator):
+    turns = [
+        {"role": "user", "speaker": "Bob Stone", "content": "The printer is broken."},
+        {"role": "user", "speaker": "Ada Quixworth", "content": "My marmelink has one that works."},
+    ]
+    talk = EventFactory(
+        subject=bob, text="The printer is broken.\n\nMy marmelink has one that works.", payload={"messages": turns}
+    )
+    for turn in turns:
+        PassageFactory(event=talk, text=turn["content"], speaker_name=turn["speaker"])
+    receipt = erasing.erase(curator, subject_id=ada.id)
+    assert [(row.speaker_name, row.text) for row in Passage.objects.all()] == [("Bob Stone", "The printer is broken.")]
+    assert Event.objects.get().text == "The printer is broken.\n\n[…]"
+    assert Event.objects.get().payload["messages"] == [turns[0], {**turns[1], "speaker": "[…]", "content": "[…]"}]
+    assert tables_holding("marmelink", "quixworth") == {}
+    assert (receipt.counters["events_shortened"], receipt.counters["search"]["left"]) == (1, {})
+
+
+def test_a_name_that_another_goes_by_too_is_nobodys(account, curator):
+    one, other = (SubjectFactory(account=account, key=key, name="Ana") for key in ("ana.one", "ana.other"))
+    said = EventFactory(
+        subject=other, text="I drink tea.", payload={"messages": [{"speaker": "Ana", "content": "I …"}]}
+    )
+    PassageFactory(event=said, speaker_name="Ana")
+    erasing.erase(curator, subject_id=one.id)
+    assert Event.objects.get().text == "I drink tea."
+    assert Passage.objects.get().speaker_name == "Ana"
+
+
 def test_a_name_is_looked_for_as_a_word(account, curator):
     eve = SubjectFactory(account=account, key="Eve", name="")
     say(SubjectFactory(account=account), "The evening was long.")
@@ -530,6 +562,33 @@ def test_a_message_that_comes_again_stays_erased(account, ada, curator):
     assert (
         capture.capture(app, [Observation(**{**told, "payload": {"text": "Hello."}})]).events[0].deduplicated is False
     )
+
+
+def test_locks_that_wait_for_each_other_are_taken_again(ada, curator, monkeypatch):
+    submitted_fact(ada, {"city": "Zanzolin"})
+    lock, tries = erasure_plan.lock_facts, []
+
+    def once_in_vain(plan):
+        tries.append(plan)
+        if len(tries) == 1:
+            raise OperationalError from DeadlockDetected()
+        lock(plan)
+
+    monkeypatch.setattr(erasure_plan, "lock_facts", once_in_vain)
+    assert erasing.erase(curator, subject_id=ada.id).counters["facts_deleted"] == 1
+    assert len(tries) == 2
+
+
+def test_where_locks_stay_taken_nothing_is_done(ada, curator, monkeypatch):
+    fact = submitted_fact(ada, {"city": "Zanzolin"})
+
+    def in_vain(plan):
+        raise OperationalError from DeadlockDetected()
+
+    monkeypatch.setattr(erasure_plan, "lock_facts", in_vain)
+    with pytest.raises(Conflicting) as refused:
+        erasing.erase(curator, subject_id=ada.id)
+    assert (refused.value.code, now_is(fact).status) == ("try_again", "active")
 
 
 def test_every_store_finds_nothing_where_nothing_is(account, ada):

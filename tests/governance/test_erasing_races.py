@@ -99,6 +99,33 @@ def test_while_the_message_is_being_read(place: Place, monkeypatch: pytest.Monke
     assert place.left() == ([""], 0, set(), [], set())
 
 
+def test_while_a_conversation_of_another_is_being_read_in_which_the_subject_spoke(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_hand, go_on = threading.Event(), threading.Event()
+    turns = [{"speaker": "ana", "content": "i drink Zanzolin"}, {"speaker": "bob", "content": "so do i"}]
+    talk = tell(place.app, subject_id="bob", payload={"messages": turns})
+
+    def answer(item: Any) -> Any:
+        if not in_hand.is_set() and "Zanzolin" in item.text and "drink" in item.text:
+            in_hand.set()
+            assert go_on.wait(WAIT)
+        return ()
+
+    monkeypatch.setattr(reading, "configured_extractor", lambda: FakeExtractor(answer))
+    worker, done = started(place.drain)
+    assert in_hand.wait(WAIT)
+    place.erase()
+    go_on.set()
+    worker.join(WAIT)
+    assert not isinstance(done[0], Exception)
+    place.drain()
+    with account_transaction(place.account.id):
+        assert Event.objects.get(pk=talk.pk).text == "[…]\n\nso do i"
+        assert "Zanzolin" not in str(list(Passage.objects.values_list("text", flat=True)))
+        assert Passage.objects.filter(text="so do i").exists()
+
+
 def test_while_what_was_read_is_being_written(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     in_hand, go_on = threading.Event(), threading.Event()
     record = processing.outcomes.record
