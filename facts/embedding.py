@@ -218,14 +218,17 @@ def _look(asked_for: EmbeddingProvider) -> None:
     state.looked_at = monotonic()
 
 
-def note_missing(chosen: Space, count: int) -> None:
-    """Note how many vectors are missing in a space, for whoever wants to know without counting."""
-    EmbeddingSpace.objects.filter(pk=chosen.id).update(missing=count, counted_at=now())
+def note_missing(chosen: Space, count: int, *, refused: int) -> None:
+    """Note how many vectors are missing in a space, and of how many texts its embedder makes none.
+
+    For whoever wants to know without counting.
+    """
+    EmbeddingSpace.objects.filter(pk=chosen.id).update(missing=count, refused=refused, counted_at=now())
 
 
 def forget_missing(unused: Space) -> None:
     """Note that nobody wants the vectors of a space any more."""
-    EmbeddingSpace.objects.filter(pk=unused.id).update(missing=None, counted_at=None, asked_for_at=None)
+    EmbeddingSpace.objects.filter(pk=unused.id).update(missing=None, refused=None, counted_at=None, asked_for_at=None)
 
 
 def note_asked_for() -> Space | None:

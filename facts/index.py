@@ -18,6 +18,7 @@ from typing import Any
 from django.db import connection
 
 from facts import embedding, textindex, vector_tables
+from facts.clock import now
 from facts.embedding import Embedded, Space
 from facts.models import Fact, IndexedUnit, Passage
 from facts.status_graph import ENDED
@@ -184,12 +185,12 @@ def facts_missing_vectors(
 ) -> list[tuple[uuid.UUID, str]]:
     """Return up to ``limit`` (id, statement) of facts that have no vector in ``space``.
 
-    Searchable ones, and those that a read of the past may find.
+    Searchable ones, and those that a read of the past may find; without refused ones before their time.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT f.id, f.statement FROM ({_missing(IndexedUnit.FACT, space)}) m JOIN facts_fact f ON f.id = m.id"
-            f" ORDER BY m.id {_order(newest_first)} LIMIT %(limit)s",
+            f"SELECT f.id, f.statement FROM ({_missing_now(IndexedUnit.FACT, space)}) m"
+            f" JOIN facts_fact f ON f.id = m.id ORDER BY m.id {_order(newest_first)} LIMIT %(limit)s",
             _missing_parameters(account_id, space, limit=limit),
         )
         return cursor.fetchall()
@@ -198,11 +199,14 @@ def facts_missing_vectors(
 def passages_missing_vectors(
     account_id: uuid.UUID, *, space: Space, limit: int, newest_first: bool = False
 ) -> list[tuple[uuid.UUID, str]]:
-    """Return up to ``limit`` (id, indexed text) of searchable passages that have no vector in ``space``."""
+    """Return up to ``limit`` (id, indexed text) of searchable passages that have no vector in ``space``.
+
+    Without refused ones before their time.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT p.id, p.speaker_name, p.text"
-            f" FROM ({_missing(IndexedUnit.PASSAGE, space)}) m JOIN facts_passage p ON p.id = m.id"
+            f" FROM ({_missing_now(IndexedUnit.PASSAGE, space)}) m JOIN facts_passage p ON p.id = m.id"
             f" ORDER BY m.id {_order(newest_first)} LIMIT %(limit)s",
             _missing_parameters(account_id, space, limit=limit),
         )
@@ -210,8 +214,8 @@ def passages_missing_vectors(
 
 
 def count_missing_vectors(account_id: uuid.UUID, *, space: Space) -> int:
-    """Return how many facts and passages have no vector in ``space`` and should."""
-    counts = " + ".join(f"(SELECT count(*) FROM ({_missing(unit, space)}) {unit}s)" for unit in IndexedUnit)
+    """Return how many facts and passages have no vector in ``space`` and should, without refused ones."""
+    counts = " + ".join(f"(SELECT count(*) FROM ({_never_refused(unit, space)}) {unit}s)" for unit in IndexedUnit)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {counts}", _missing_parameters(account_id, space))
         return cursor.fetchone()[0]
@@ -251,8 +255,20 @@ def _missing(unit: str, space: Space) -> str:
     )
 
 
+def _never_refused(unit: str, space: Space, *, but: str = "") -> str:
+    """Return the query of :func:`_missing` without the texts that the embedder refuses, all of them or some."""
+    return (
+        f"SELECT m.id FROM ({_missing(unit, space)}) m WHERE NOT EXISTS (SELECT FROM facts_refusedtext r"
+        f" WHERE r.account_id = %(account)s AND r.space_id = %(space)s AND r.unit = '{unit}' AND r.item_id = m.id{but})"
+    )
+
+
+def _missing_now(unit: str, space: Space) -> str:
+    return _never_refused(unit, space, but=" AND r.retry_at > %(now)s")
+
+
 def _missing_parameters(account_id: uuid.UUID, space: Space, *, limit: int | None = None) -> dict[str, Any]:
-    return {"account": account_id, "space": space.id, "past": _PAST, "limit": limit}
+    return {"account": account_id, "space": space.id, "past": _PAST, "limit": limit, "now": now()}
 
 
 def _order(newest_first: bool) -> str:

@@ -136,6 +136,7 @@ def _vectors(identity: EmbedderIdentity) -> dict[str, Any]:
         "dimensions": identity.dimensions,
         "recipe": identity.recipe,
         "vectors_missing": row.missing,
+        "texts_refused": row.refused,
         "counted_at": row.counted_at.isoformat() if row.counted_at else None,
     }
 

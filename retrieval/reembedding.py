@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic, sleep
 
-from facts import embedding, index
+from facts import embedding, index, refused_texts
 from facts.embedding import EmbeddingProvider, Space
 from facts.models import EmbeddingSpace
 from facts.tenancy import account_transaction
@@ -113,6 +113,7 @@ def drop(unused: Space) -> int:
         while True:
             with account_transaction(account_id):
                 done = index.drop_vectors(account_id, space=unused, limit=DROP_CHUNK)
+                refused_texts.forget_space(account_id, space=unused)
             dropped += done
             if not done:
                 break

@@ -18,6 +18,7 @@ from facts.models.index import (
     IndexedUnit,
     PassageText,
     PassageVector,
+    RefusedText,
 )
 from facts.models.records import AuditEntry, AuditTip, Job, OutboxEntry
 from facts.models.tenancy import (
@@ -70,6 +71,7 @@ __all__ = [
     "PassageVector1024",
     "PassageVector1536",
     "PredicateAlias",
+    "RefusedText",
     "Relation",
     "Scope",
     "ScopeLink",

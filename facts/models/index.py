@@ -34,7 +34,8 @@ class EmbeddingSpace(models.Model):
 
     ``serving``: the one space whose vectors reads compare with; it changes only when another is complete.
     ``blueprint`` is what its embedder can be made again from, without secrets. ``asked_for_at`` is when the youngest
-    process started whose settings ask for this space. ``missing`` vectors were counted last at ``counted_at``.
+    process started whose settings ask for this space. ``missing`` vectors were counted last at ``counted_at``, beside
+    those of the ``refused`` texts (:class:`RefusedText`).
     """
 
     id = models.SmallAutoField(primary_key=True)
@@ -48,6 +49,7 @@ class EmbeddingSpace(models.Model):
     serving_since = models.DateTimeField(null=True)
     asked_for_at = models.DateTimeField(null=True)
     missing = models.PositiveIntegerField(null=True)
+    refused = models.PositiveIntegerField(null=True)
     counted_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -60,6 +62,21 @@ class EmbeddingSpace(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.model}@{self.version}/{self.dimensions}/{self.recipe}"
+
+
+class RefusedText(Owned):
+    """A fact or passage whose text the embedder of a space refuses, and when it is asked again."""
+
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="+", db_index=False)
+    unit = models.CharField(max_length=8, choices=IndexedUnit.choices)
+    item_id = models.UUIDField()
+    times = models.PositiveSmallIntegerField(default=1)
+    retry_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "space", "unit", "item_id"], name="refused_text_once")
+        ]
 
 
 class IndexRow(models.Model):

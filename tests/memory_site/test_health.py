@@ -25,6 +25,7 @@ EMBEDDER = {
     "dimensions": 384,
     "recipe": "r",
     "vectors_missing": None,
+    "texts_refused": None,
     "counted_at": None,
 }
 
@@ -152,11 +153,12 @@ def test_vectors_that_are_being_made_are_counted(client: Client) -> None:
     assert embedding.reading() is before
     after = Embedder(version="2")
     embedding.register(after, remake=lambda identity, blueprint: before)
-    embedding.note_missing(embedding.space(after.identity), 7)
+    embedding.note_missing(embedding.space(after.identity), 7, refused=2)
     found = client.get("/ready").json()["components"]["embedder"]
     made = found.pop("being_made")
     assert found == {"status": "ok", **EMBEDDER}
     assert (made["model"], made["vectors_missing"], made["counted_at"] is not None) == ("one", 7, True)
+    assert made["texts_refused"] == 2
 
 
 @pytest.mark.django_db

@@ -199,6 +199,32 @@ def test_a_failing_embedder_switches_nothing(three: list[str], embedder: WordEmb
     assert (serves(embedder), EmbeddingSpace.objects.get(version="2").missing) == (True, 6)
 
 
+@pytest.mark.parametrize("by_worker", [True, False])
+def test_a_refused_text_does_not_hold_up_the_switch(
+    three: list[str], embedder: WordEmbedder, by_worker: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = OtherEmbedder()
+    change(other, known=[embedder])
+    embed = other.embed_documents
+
+    def refuse(texts: Sequence[str]) -> np.ndarray:
+        if "Ana likes tea number 1." in texts:
+            raise EmbeddingUnavailable("too long")
+        return embed(texts)
+
+    monkeypatch.setattr(other, "embed_documents", refuse)
+    if by_worker:
+        vectors.fill_missing_everywhere()
+    else:
+        said = reembed()
+        assert "2 texts are refused by the embedder" in said
+        assert "Switched over" in said
+    assert serves(other)
+    assert in_space(other) == 4
+    row = EmbeddingSpace.objects.get(version="2")
+    assert (row.missing, row.refused) == (0, 2)
+
+
 def test_without_vectors_there_is_nothing_to_do(account: Account) -> None:
     embedding.register(None)
     with pytest.raises(CommandError, match="HAKI_EMBED_PROVIDER=none"):

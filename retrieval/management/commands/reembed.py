@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from facts import embedding
 from facts.embedding import Space
 from facts.models import Account
-from retrieval import reembedding
+from retrieval import reembedding, vectors
 from retrieval.embedders.base import identity_key
 from retrieval.reembedding import Plan, Progress
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         planned = reembedding.plan()
         if planned is None:
             raise CommandError("HAKI_EMBED_PROVIDER=none: there are no vectors to make.")
-        self._describe(planned)
+        self._describe(planned, dry_run=options["dry_run"])
         if options["dry_run"]:
             return
         try:
@@ -48,12 +48,13 @@ class Command(BaseCommand):
         except reembedding.NotComplete as error:
             raise CommandError(f"Not complete, and not switched over: {error}.") from error
         self.stdout.write(f"{progress.written:,} vectors written in {monotonic() - progress.started:.1f} s.")
+        self._tell_refused(planned)
         if not planned.serves:
             self.stdout.write(self.style.SUCCESS("Switched over: reads use the new vectors."))
         if options["drop_old"]:
             self._drop_old(planned)
 
-    def _describe(self, planned: Plan) -> None:
+    def _describe(self, planned: Plan, *, dry_run: bool) -> None:
         serving = embedding.serving()
         self.stdout.write(f"Asked for: {identity_key(planned.provider.identity)}")
         if planned.serves:
@@ -66,6 +67,18 @@ class Command(BaseCommand):
         for account_id, count in planned.missing.items():
             self.stdout.write(f"  {accounts[account_id]}: {count:,} missing")
         self.stdout.write(f"{planned.total:,} vectors are missing.")
+        if dry_run:
+            self._tell_refused(planned)
+
+    def _tell_refused(self, planned: Plan) -> None:
+        """Say of how many texts this embedder makes no vectors."""
+        refused = vectors.refused_everywhere(planned.space)
+        if refused:
+            self.stdout.write(
+                self.style.WARNING(
+                    f"{refused:,} texts are refused by the embedder: they are found by their words, and tried again."
+                )
+            )
 
     def _drop_old(self, planned: Plan) -> None:
         unused = reembedding.others(planned.space)
