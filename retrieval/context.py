@@ -49,7 +49,7 @@ from retrieval.places import Asked, Place
 from retrieval.profiles import RANKER_VERSION, ContextProfile
 from retrieval.reasons import MEANING, Action, Reason
 from retrieval.traces import Decision
-from retrieval.visibility import Visibility
+from retrieval.visibility import CUT_HISTORY, Visibility, is_cut
 
 _TIMEOUT = "dropped: timeout"
 #: Longest question that is read; a longer one is refused.
@@ -279,7 +279,7 @@ def _standing(
         shown = _cards(place, visible, request, budget, progress)
     if progress.strategies.get("salience_recency") == _TIMEOUT:
         return shown.join(serving.Draft())
-    past = _past(visible, request)
+    past = _past(visible, request, progress)
     salient = candidates.salient(visible, limit=profile.top, among=past)
     decided = shown.decided
     ids = [fact_id for fact_id in salient if fact_id not in decided]
@@ -348,7 +348,7 @@ def _recall(
         for unit in IndexedUnit
     }
     progress.lap("lexemes")
-    past = _past(visible, request)
+    past = _past(visible, request, progress)
     found, near_facts = _search(IndexedUnit.FACT, questions, visible, profile, common, progress, among=past)
     facts = candidates.fetch_facts(
         found, questions[IndexedUnit.FACT], visible, current=past is None, known_at=request.known_at
@@ -392,9 +392,12 @@ def _recall(
     return draft
 
 
-def _past(visible: Visibility, request: ContextRequest) -> list[uuid.UUID] | None:
+def _past(visible: Visibility, request: ContextRequest, progress: Progress) -> list[uuid.UUID] | None:
     """Return the facts of the time that was asked about; ``None`` when that is the present."""
-    return visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
+    past = visible.past_facts(known_at=request.known_at) if request.as_of or request.known_at else None
+    if is_cut(past):
+        progress.strategies[CUT_HISTORY] = "dropped: candidate_limit"
+    return past
 
 
 def _vector_part(vector: Embedded | None) -> tuple[str | None, Space | None]:

@@ -55,7 +55,7 @@ from retrieval.strategies import text_match
 from retrieval.strategies.base import Hit, Item, StrategyQuestion
 from retrieval.strategies.lexical import matches_anything
 from retrieval.traces import Decision
-from retrieval.visibility import Visibility
+from retrieval.visibility import CUT_HISTORY, Visibility, is_cut
 
 #: Changes whenever the same store and question could give another order.
 RANKER_VERSION = "search-1"
@@ -109,7 +109,8 @@ def search(
     ``profile`` replaces the one that the request names (previews, evaluation), ``place`` the one that the caller
     resolves to (replays); ``kind`` is that of the trace, ``None`` for no trace. Strategies see what is committed:
     inside a transaction what it wrote is not found, except with ``SEARCH_THREADS`` 0. Raises ``DomainError`` for
-    what the caller may not ask.
+    what the caller may not ask, and ``OperationalError`` when the store does not answer in time before or after the
+    strategies: nothing may be served then that was not read again (the API says ``unavailable``).
     """
     progress = Progress()
     moment = now()
@@ -120,8 +121,12 @@ def search(
         return _answer(principal, request, reading, searched, kind, moment, progress)
 
 
+#: Milliseconds that a statement may take outside of the strategies, which the deadline does not cover.
+_BOUND = "5000"
+#: The first transaction resolves names and, in reads of the past, finds the facts of that time.
+_RESOLVING = {"statement_timeout": _BOUND}
 #: The last transaction reads rows by their keys. Losing the last traces in a crash is worth not waiting for the disk.
-_FINISHING = {"statement_timeout": "5000", "synchronous_commit": "off", "enable_seqscan": "off"}
+_FINISHING = {"statement_timeout": _BOUND, "synchronous_commit": "off", "enable_seqscan": "off"}
 
 
 def _resolve(
@@ -132,7 +137,7 @@ def _resolve(
     moment: datetime,
 ) -> _Reading:
     """Return where is read, as whom and by which profile."""
-    with account_transaction(principal.account_id):
+    with account_transaction(principal.account_id, local=_RESOLVING):
         place = place or places.resolve(principal, request.asked)
         at = request.as_of or request.known_at or moment
         visible = places.visibility(place, request.asked, account_id=principal.account_id, at=at, now=moment)
@@ -232,6 +237,7 @@ def _answer(
     )
     outcomes = [run.outcome for run in searched.runs]
     degraded = search_lists.degraded_components(outcomes) + ([reranking.COMPONENT] if searched.reranked.missed else [])
+    degraded += [CUT_HISTORY] if is_cut(reading.past) else []
     outcomes += [searched.reranked.outcome] if searched.reranked.outcome else []
     outcomes += _filtered(principal, reading, searched)
     warnings = list(_warnings(served.decisions, degraded))

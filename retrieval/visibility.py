@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,8 +16,9 @@ from facts.clock import now
 from facts.models import Scope
 from facts.vocabulary import Status
 
-#: Bound on the facts that a read of the past ranks.
+#: Bound on the facts that a read of the past ranks, and what an answer lacks that reached it.
 HISTORY_LIMIT = 20_000
+CUT_HISTORY = "older_history"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +92,17 @@ class Visibility:
         A believed fact is one that was active, or has ended since; from the instant of its expiry on it holds no
         more. History is read under today's permissions: what is forgotten, withdrawn or disputed today, or not for
         this reader today, stays hidden; what turned out never to have been true is for its own subject.
+
+        Of very many, those that began last before ``at``: :data:`HISTORY_LIMIT`, and one more that tells
+        (:func:`is_cut`) that there are others.
         """
+        began = "r.valid_from" if known_at else "f.valid_from"
         believed = _BELIEVED_THEN if known_at else _BELIEVED_NOW
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT t.fact_id FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id {believed}"
-                f" AND {self.allowed('t')} ORDER BY t.fact_id LIMIT {HISTORY_LIMIT}",
+                f" AND {self.allowed('t')} ORDER BY {began} DESC NULLS LAST, t.fact_id DESC"
+                f" LIMIT {HISTORY_LIMIT + 1}",
                 {**self.parameters(), **_believed_parameters(known_at)},
             )
             return [row[0] for row in cursor.fetchall()]
@@ -112,6 +118,11 @@ class Visibility:
     def held_parameters(self, *, known_at: datetime | None) -> dict[str, Any]:
         """Return what conditions refer to that include :meth:`held`."""
         return {**self.parameters(), **_believed_parameters(known_at)}
+
+
+def is_cut(past: Sequence[uuid.UUID] | None) -> bool:
+    """Tell whether there are more facts of the time asked about than a read ranks; ``None`` is the present."""
+    return past is not None and len(past) > HISTORY_LIMIT
 
 
 def of_reader(reader: Reader, scopes: Iterable[Scope], *, account_id: uuid.UUID) -> Visibility:

@@ -4,11 +4,13 @@ import uuid
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from facts.models import Account, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity
 from governance.access import Right
+from retrieval import search
 from retrieval.models import Trace
 from tests.api import Caller, caller_with_key, problem, signed_in
 from tests.factories import (
@@ -290,3 +292,20 @@ def test_people_search_as_themselves(account: Account, tea: Any) -> None:
 def test_an_unknown_event_filters_everything(caller: Caller, tea: Any) -> None:
     body = caller.post("/v1/search", {**CALL, "source_filters": {"event_id": str(uuid.uuid4())}}).json()
     assert (body["candidates"], body["empty_reason"]) == ([], "no_relevant_memory")
+
+
+@pytest.mark.parametrize("stage", ["_RESOLVING", "_FINISHING"])
+def test_a_store_that_does_not_answer_in_time_is_unavailable(
+    caller: Caller, tea: Any, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(*args: object, **kwargs: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(5)")
+
+    monkeypatch.setattr(search, stage, {**getattr(search, stage), "statement_timeout": "50"})
+    if stage == "_RESOLVING":
+        monkeypatch.setattr(search.places, "resolve", sleep)
+    else:
+        monkeypatch.setattr(search.search_serving, "serve", sleep)
+    answer = caller.post("/v1/search", CALL)
+    assert problem(answer) == (503, "unavailable", None)
