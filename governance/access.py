@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from django.db.models import Q
+
 from facts.actors import Actor, ActorKind
 from facts.audience import Posture, Reader
 from facts.errors import NotFound, Refused
-from facts.models import Membership, Scope, Subject
+from facts.models import Fact, Membership, Scope, Subject
 from facts.tenancy import ROOT, ancestor_paths, get_subject, normalise_path
-from facts.vocabulary import SubjectKind
+from facts.vocabulary import Sensitivity, SubjectKind
 from governance.models import Effect, Grant, Role
 
 
@@ -240,6 +242,22 @@ def _restricted_granted(principal: Principal) -> bool:
         restricted and effect == Effect.ALLOW and path == ROOT for path, _, effect, _, restricted in principal.grants
     )
     return granted and role_at(principal, ROOT) is not None
+
+
+def read_by_curators() -> Q:
+    """Return what whoever decides in a scope reads there by that role alone, of facts and of events: everything that
+    is not restricted."""
+    return ~Q(sensitivity=Sensitivity.RESTRICTED)
+
+
+def is_read_by_curators(record: Fact) -> bool:
+    """Tell of one record what :func:`read_by_curators` says of many."""
+    return record.sensitivity != Sensitivity.RESTRICTED
+
+
+def curated_scopes(principal: Principal, scopes: Iterable[Scope]) -> list[Scope]:
+    """Return those of ``scopes`` where the caller is at least a curator."""
+    return [scope for scope in scopes if has_role(principal, scope.path, Role.CURATOR)]
 
 
 def curator_paths(principal: Principal, paths: Iterable[str]) -> list[str]:

@@ -22,7 +22,14 @@ from facts.status_graph import FINAL
 from facts.tenancy import account_transaction, ancestor_paths, normalise_path
 from facts.vocabulary import Sensitivity, Status
 from governance import consent_records, gates, placement, promotion_records
-from governance.access import Principal, all_readable_scopes, has_role, resolve_reader
+from governance.access import (
+    Principal,
+    all_readable_scopes,
+    curated_scopes,
+    has_role,
+    is_read_by_curators,
+    resolve_reader,
+)
 from governance.consent_rule import consent_needed
 from governance.consents import require_person
 from governance.models import Promotion, PromotionStatus, Review, ReviewKind, ReviewStatus, Role
@@ -37,7 +44,7 @@ _STILL_THERE = frozenset(
 
 def visible_promotions(principal: Principal) -> QuerySet[Promotion]:
     """Return the requests that a person may see: to scopes where they decide, their own, and those about them."""
-    targets = [scope.id for scope in all_readable_scopes(principal) if has_role(principal, scope.path, Role.CURATOR)]
+    targets = [scope.id for scope in curated_scopes(principal, all_readable_scopes(principal))]
     return Promotion.objects.filter(
         Q(target_id__in=targets)
         | Q(requested_by__membership_id=str(principal.membership_id))
@@ -182,8 +189,7 @@ def _fact_seen(principal: Principal, fact_id: uuid.UUID) -> Fact:
 def _sees(principal: Principal, fact: Fact) -> bool:
     if fact.subject_id == principal.subject_id:
         return True
-    secret = fact.sensitivity == Sensitivity.RESTRICTED
-    if not secret and has_role(principal, fact.scope.path, Role.CURATOR):
+    if is_read_by_curators(fact) and has_role(principal, fact.scope.path, Role.CURATOR):
         return True
     readable = Fact.objects.filter(visible_to(resolve_reader(principal)), pk=fact.pk, status=Status.ACTIVE)
     return has_role(principal, fact.scope.path, Role.READER) and readable.exists()

@@ -63,11 +63,17 @@ def get(principal: Principal, review_id: uuid.UUID) -> Review:
 
 
 def open_review(
-    principal: Principal, review_id: uuid.UUID, *, rationale: str = "", expected_version: int | None = None
+    principal: Principal,
+    review_id: uuid.UUID,
+    *,
+    rationale: str = "",
+    expected_version: int | None = None,
+    another_subject: uuid.UUID | None = None,
 ) -> Opened:
     """Check who decides, lock the subject and the review, and check that it still is what was looked at.
 
     ``expected_version``: the version of the fact that the person saw; without it, the one that was asked about.
+    ``another_subject``: one about whom the decision will write, too; locked in the one order of such locks.
     Raises what :func:`governance.review_authority.deciding_actor` raises, and ``Conflicting``: ``review_decided``,
     ``review_claimed``, ``stale_version``, ``decided_elsewhere``. Runs in the caller's account transaction.
     """
@@ -77,7 +83,8 @@ def open_review(
         raise Conflicting("Conflicts are decided on their own page.", code="decided_elsewhere")
     concerned = asked.fact or asked.event
     place = (concerned.scope_id, concerned.subject_id)
-    lock_subject(*place)
+    for locked in sorted({place, (place[0], another_subject or place[1])}):
+        lock_subject(*locked)
     review = lock_pending(asked)
     if review.assignee_id not in {None, actor.membership_id}:
         raise Conflicting("Somebody else has taken this review.", code="review_claimed", field="assignee")

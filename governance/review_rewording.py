@@ -16,9 +16,7 @@ from facts.clock import now
 from facts.conflict_sets import is_contested
 from facts.errors import Conflicting, DomainError, NotFound
 from facts.ids import new_id
-from facts.locks import lock_subject
 from facts.models import Event, Evidence, Fact, Passage, Relation, Subject
-from facts.tenancy import get_subject
 from facts.vocabulary import EvidenceLevel, OriginTrust, RelationKind, SourceType, Status
 from governance import unresolved
 from governance.placement import Placement, Result, Submission, reinforce, submit
@@ -105,16 +103,11 @@ def merge_targets(fact: Fact) -> QuerySet[Fact]:
     return beside.exclude(pk=fact.pk).order_by("-id")
 
 
-def attribute(opened: Opened, event: Event, *, subject_key: str) -> None:
-    """Submit what a review keeps of a statement, as one about the named subject.
+def attribute(opened: Opened, event: Event, *, subject: Subject) -> None:
+    """Submit what a review keeps of a statement, as one about the named subject, whose lock the caller holds.
 
     Raises what :func:`governance.reviews.name_subject` says.
     """
-    subject = get_subject(event.account_id, key=subject_key.strip()) if subject_key.strip() else None
-    if subject is None:
-        raise NotFound("No subject goes by that key.", code="subject_not_found", field="subject")
-    # Locked in this order everywhere: the event's own subject by who opened the review, then the named one.
-    lock_subject(event.scope_id, subject.id)
     opened.place = (event.scope_id, subject.id)
     candidate = unresolved.candidate_of(opened.review.detail)
     passages = Passage.objects.filter(account_id=event.account_id, event=event).order_by("ordinal")

@@ -15,12 +15,13 @@ from typing import Any
 from facts import lifecycle, suppressions
 from facts.actors import Actor
 from facts.clock import now
-from facts.errors import DomainError
+from facts.errors import Conflicting, DomainError, NotFound
 from facts.ids import new_id
 from facts.models import Fact, FactRevision
 from facts.models.conflicts import SuppressionCause
 from facts.returning import bring_back
-from facts.tenancy import account_transaction
+from facts.status_graph import ENDED
+from facts.tenancy import account_transaction, get_subject
 from facts.vocabulary import Status
 from governance import promotion_records, promotions, review_rewording
 from governance.access import Principal
@@ -32,6 +33,14 @@ from governance.second_look import is_second_look
 
 #: Kinds about a fact that no gate has passed yet.
 _ASKS_THE_GATES = frozenset({ReviewKind.NEW_FACT, ReviewKind.DIRECTIVE})
+_UNPLACED = frozenset({Status.CANDIDATE, Status.PROVISIONAL, Status.HELD})
+#: Statuses in which a fact still waits for what its review asks.
+_WAITS_IN = {
+    ReviewKind.NEW_FACT: _UNPLACED,
+    ReviewKind.DIRECTIVE: _UNPLACED,
+    ReviewKind.CONTEST: frozenset({Status.DISPUTED}),
+    ReviewKind.REVALIDATION: frozenset({Status.NEEDS_REVALIDATION}),
+}
 
 
 def approve(
@@ -86,6 +95,7 @@ def end(
         fact = opened.fact
         if opened.review.kind != ReviewKind.REVALIDATION or fact is None:
             raise _unfit("Only what had to be confirmed can have ended.")
+        _check_waits(opened)
         over = fact.valid_to if fact.valid_to is not None and fact.valid_to <= opened.at else opened.at
         lifecycle.transition(
             fact.id,
@@ -118,6 +128,7 @@ def edit(
         opened = open_review(principal, review_id, rationale=rationale, expected_version=expected_version)
         if opened.fact is None or is_second_look(opened.review):
             raise _unfit("Only a fact that waits for a person can be said in other words.")
+        _check_waits(opened)
         review_rewording.reword(opened, opened.fact, statement=statement, value=value)
         _withdraw_others(opened)
         return close(opened, verb=ReviewVerb.EDIT, status=ReviewStatus.APPROVED)
@@ -140,6 +151,7 @@ def merge(
         opened = open_review(principal, review_id, rationale=rationale, expected_version=expected_version)
         if opened.fact is None or is_second_look(opened.review):
             raise _unfit("Only a fact that waits for a person can be merged.")
+        _check_waits(opened)
         review_rewording.join(opened, opened.fact, into=into)
         _withdraw_others(opened)
         return close(opened, verb=ReviewVerb.MERGE, status=ReviewStatus.APPROVED)
@@ -152,10 +164,13 @@ def name_subject(principal: Principal, review_id: uuid.UUID, *, subject_key: str
     ``Conflicting`` (``suppressed``).
     """
     with account_transaction(principal.account_id):
-        opened = open_review(principal, review_id, rationale=rationale)
+        subject = get_subject(principal.account_id, key=subject_key.strip())
+        opened = open_review(principal, review_id, rationale=rationale, another_subject=subject.id if subject else None)
         if opened.review.kind != ReviewKind.UNRESOLVED_SUBJECT or opened.review.event is None:
             raise _unfit("Nobody has to be named here.")
-        review_rewording.attribute(opened, opened.review.event, subject_key=subject_key)
+        if subject is None:
+            raise NotFound("No subject goes by that key.", code="subject_not_found", field="subject")
+        review_rewording.attribute(opened, opened.review.event, subject=subject)
         return close(opened, verb=ReviewVerb.NAME_SUBJECT, status=ReviewStatus.APPROVED)
 
 
@@ -207,7 +222,8 @@ def resume_for(fact: Fact) -> None:
     last = Review.objects.filter(account_id=fact.account_id, fact=fact, kind=kind).order_by("-id").first()
     if last is not None and last.status == ReviewStatus.WITHDRAWN:
         last.status, last.decided_by, last.decided_at = ReviewStatus.PENDING, None, None
-        last.save(update_fields=["status", "decided_by", "decided_at"])
+        last.escalated_at = None
+        last.save(update_fields=["status", "decided_by", "decided_at", "escalated_at"])
 
 
 def _accept(opened: Opened) -> None:
@@ -216,6 +232,7 @@ def _accept(opened: Opened) -> None:
         raise DomainError("Say who is meant.", code="subject_missing", field="subject")
     if is_second_look(review):
         return
+    _check_waits(opened)
     match review.kind:
         case ReviewKind.CONTEST:
             _refuse_contest(opened)
@@ -234,8 +251,17 @@ def _accept(opened: Opened) -> None:
             place_waiting(fact, action="review.approved", **opened.by)
 
 
+def _check_waits(opened: Opened) -> None:
+    """Raise ``Conflicting`` (``stale_version``) where the fact became something else, although that was seen."""
+    if opened.fact.status not in _WAITS_IN[opened.review.kind]:
+        raise Conflicting("The fact does not wait for this any more.", code="stale_version", field="version")
+
+
 def _refuse(opened: Opened) -> None:
+    """Reject the fact; one that has ended meanwhile, and was seen so, stays ended, and nobody is asked any more."""
     fact = opened.fact
+    if fact.status in ENDED:
+        return
     if opened.review.kind in _ASKS_THE_GATES:
         outcomes = {Gate.A: (GateOutcome.REJECT, ("rejected",)), Gate.B: (GateOutcome.WAIT, ("rejected",))}
         record_gates(fact, outcomes=outcomes, cell={"review": str(opened.review.id)}, actor=opened.actor)

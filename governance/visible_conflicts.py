@@ -20,8 +20,8 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from facts.audience import Posture, Reader, may_see, visible_to
 from facts.models import ConflictMember, ConflictSet, Fact, Scope
-from facts.vocabulary import ConflictStatus, Sensitivity, Status, SubjectKind
-from governance.access import Delegation, Principal, may_act
+from facts.vocabulary import ConflictStatus, Status, SubjectKind
+from governance.access import Delegation, Principal, is_read_by_curators, may_act
 
 #: Statuses whose words are shown to readers who are neither the subject nor curators.
 _READABLE = frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED})
@@ -104,7 +104,7 @@ def _side_visible(reader: Reader) -> Q:
 
 
 def _sees(reader: Reader, fact: Fact, *, decides: bool) -> bool:
-    if decides and fact.sensitivity != Sensitivity.RESTRICTED:
+    if decides and is_read_by_curators(fact):
         return True
     return may_see(
         posture=reader.posture,

@@ -15,7 +15,7 @@ from facts.freshness import freshness, last_confirmed
 from facts.models import Event, Fact, FactRevision, IndexedUnit, Passage, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import EvidenceLevel, Sensitivity, Status, SubjectKind
-from governance.access import Principal, all_readable_scopes, curator_paths, has_role, resolve_reader
+from governance.access import Principal, all_readable_scopes, curated_scopes, curator_paths, has_role, resolve_reader
 from governance.models import Role
 from retrieval import candidates
 from retrieval.models import Trace, TraceKind
@@ -76,7 +76,7 @@ def facts(
 ) -> QuerySet[Fact]:
     """Return the facts that a listing shows, newest first: current and ended ones by the audience rule, those in
     other states or withheld by a conflict to their subject and to curators."""
-    curated = [scope for scope in scopes if has_role(principal, scope.path, Role.CURATOR)]
+    curated = curated_scopes(principal, scopes)
     shown = Q(status__in=OPEN_STATUSES, withheld=Withheld.NOTHING) | Q(scope__in=curated)
     if reader.subject_id:
         shown |= Q(subject_id=reader.subject_id)

@@ -36,9 +36,16 @@ class ReviewQuery(PageFields):
 
 
 class ReviewDecision(serializers.Serializer):
-    """Why."""
+    """Why, and about which version of the fact."""
 
     rationale = optional_text(2000, "Kept with the decision.")
+    version = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text="The version of the fact that was looked at; by default the one that was asked about. When the fact "
+        "is another one by now, the answer is 409 `stale_version`.",
+    )
 
 
 class ReviewShown(serializers.Serializer):
@@ -148,12 +155,13 @@ def _decider(request: Request) -> Principal:
 
 def _decide(request: Request, review_id: uuid.UUID, verb: Callable[..., Review]) -> Response:
     principal = _decider(request)
-    rationale = body_of(request, ReviewDecision).get("rationale") or ""
+    body = body_of(request, ReviewDecision)
+    rationale, seen = body.get("rationale") or "", body.get("version")
 
     def work() -> Answer:
         if not reviews_for(principal).filter(pk=review_id).exists():
             raise NotFound("There is no such review.", code="review_not_found")
-        review = verb(principal, review_id, rationale=rationale)
+        review = verb(principal, review_id, rationale=rationale, expected_version=seen)
         fact = Fact.objects.filter(account_id=principal.account_id, pk=review.fact_id).first()
         return 200, {
             "review_id": review.id,

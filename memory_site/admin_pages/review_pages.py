@@ -203,12 +203,12 @@ class ReviewAdmin(GovernedAdmin):
         if verb in CLAIMS:
             messages.success(request, CLAIMS[verb])
             return redirect(_address(pk) + queue.query())
-        decision = review_undo.last_decision(review.account_id, pk)
-        if decision is None or (verb in PROMOTION_VERBS and review.kind == ReviewKind.PROMOTION):
-            decision = None
+        if review.kind == ReviewKind.PROMOTION and verb in PROMOTION_VERBS:
             messages.success(request, PROMOTION_VERBS[verb])
+            named = {}
+        else:
+            named = {"decided": str(review_undo.last_decision(review.account_id, pk).pk)}
         following = pk if following in {None, str(pk)} else following
-        named = {"decided": str(decision.pk)} if decision else {}
         return redirect(_address(following) + queue.query(**named))
 
     def undo(self, request: HttpRequest, pk: uuid.UUID, decision: uuid.UUID) -> HttpResponse:

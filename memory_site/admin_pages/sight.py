@@ -19,8 +19,15 @@ from facts.audience import Reader, visible_to
 from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scope
 from facts.models.evidence import Withheld
 from facts.vocabulary import ConflictStatus, Sensitivity
-from governance.access import Principal, all_readable_scopes, has_role, resolve_reader
-from governance.models import Promotion, PromotionStatus, Review, ReviewStatus, Role
+from governance.access import (
+    Principal,
+    all_readable_scopes,
+    curated_scopes,
+    has_role,
+    read_by_curators,
+    resolve_reader,
+)
+from governance.models import Promotion, PromotionStatus, Review, ReviewStatus
 from governance.review_queue import reviews_for
 from retrieval import selectors
 from retrieval.models import Trace
@@ -51,7 +58,7 @@ class Sight:
     @cached_property
     def curated_ids(self) -> frozenset[uuid.UUID]:
         """The ids of the scopes in which the person decides."""
-        return frozenset(scope.id for scope in self.scopes if has_role(self.principal, scope.path, Role.CURATOR))
+        return frozenset(scope.id for scope in curated_scopes(self.principal, self.scopes))
 
     @property
     def is_curator(self) -> bool:
@@ -70,9 +77,9 @@ class Sight:
         curated = Q(scope_id__in=self.curated_ids)
         as_curator = curated & ~Q(status__in=GONE)
         if not self.reader.restricted:
-            as_curator &= ~Q(sensitivity=Sensitivity.RESTRICTED) | Q(_awaits_decision())
+            as_curator &= read_by_curators() | Q(_awaits_decision())
         # What is to be known where they decide lies below, where they may have no say.
-        as_curator |= Q(_asked_to(self.curated_ids)) & ~Q(status__in=GONE) & ~Q(sensitivity=Sensitivity.RESTRICTED)
+        as_curator |= Q(_asked_to(self.curated_ids)) & ~Q(status__in=GONE) & read_by_curators()
         readable = ExpressionWrapper(own | as_reader | as_curator, output_field=BooleanField())
         listed = Fact.objects.filter(curated | own | as_reader | as_curator, account_id=self.principal.account_id)
         return listed.annotate(readable=readable)
@@ -83,7 +90,7 @@ class Sight:
         open_ones = Q(scope_id__in=self.scope_ids, sensitivity__in=[Sensitivity.PUBLIC, Sensitivity.INTERNAL])
         curated = Q(scope_id__in=self.curated_ids)
         if not self.reader.restricted:
-            curated &= ~Q(sensitivity=Sensitivity.RESTRICTED) & ~Q(_cited_by_a_secret())
+            curated &= read_by_curators() & ~Q(_cited_by_a_secret())
         passages = Passage.objects.filter(account_id=OuterRef("account_id"), event_id=OuterRef("pk"))
         withheld = Exists(passages.exclude(withheld=Withheld.NOTHING))
         forgotten = Exists(passages.filter(withheld=Withheld.FORGOTTEN))

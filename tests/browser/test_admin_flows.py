@@ -208,3 +208,23 @@ def test_a_fact_is_forgotten_and_brought_back(reviewer: Page, room: Room) -> Non
     reviewer.get_by_role("button", name="Take the forgetting back").click()
     expect(reviewer.locator(".messagelist")).to_contain_text("It is back as it was before.")
     expect(reviewer.locator(".statement")).to_have_text("Ana Lima speaks Portuguese.")
+
+
+def test_a_review_is_decided_by_keyboard_undone_and_said_in_other_words(reviewer: Page, room: Room) -> None:
+    room.open(reviewer, "/admin/governance/review/")
+    reviewer.get_by_label("Choose this review").check()
+    reviewer.get_by_role("button", name="Take all chosen").click()
+    expect(reviewer.get_by_text("Done for 1 of 1: claim.")).to_be_visible()
+    reviewer.locator("#result_list a").first.click()
+    reviewer.keyboard.press("a")
+    expect(reviewer.get_by_role("status")).to_contain_text("Approved.")
+    reviewer.keyboard.press("u")
+    expect(reviewer.get_by_role("status")).to_contain_text("Undone")
+    reviewer.get_by_text("Say it in other words").click()
+    reviewer.get_by_label("Statement").fill("Ana Lima has asthma, slightly.")
+    reviewer.get_by_role("button", name="Replace").click()
+    expect(reviewer.get_by_role("status")).to_contain_text("Said in other words")
+    with account_transaction(room.scene.account.id):
+        room.scene.review_fact.refresh_from_db()
+        assert room.scene.review_fact.status == Status.SUPERSEDED
+        assert Fact.objects.filter(statement="Ana Lima has asthma, slightly.").exists()

@@ -50,6 +50,8 @@ def _pages(room: Room, *, look: str) -> dict[str, str]:
             "event": record("facts_event", Event.objects.filter(thread="onboarding").first().pk),
             "subject": record("facts_subject", scene.ana.pk),
             "grant": record("governance_grant", Grant.objects.first().pk),
+            "gates": "/admin/governance/gaterule/?scope=/",
+            "gate rule": "/admin/governance/gaterule/cell/?level=scope&sensitivity=internal",
             "profiles": "/admin/retrieval/retrievalprofile/",
             "profile": "/admin/retrieval/retrievalprofile/edit/?name=context",
             "why not": f"/admin/retrieval/trace/{scene.trace.pk}/why/?fact={lisbon.pk}",

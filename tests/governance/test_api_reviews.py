@@ -1,5 +1,7 @@
 import pytest
 
+from facts import lifecycle
+from facts.actors import pipeline
 from facts.models import Fact
 from facts.vocabulary import Sensitivity
 from governance.access import Delegation
@@ -121,6 +123,17 @@ def test_deciding_twice(curator, review):
 def test_what_has_changed_is_looked_at_again(curator, waiting, review):
     Fact.objects.filter(pk=waiting.pk).update(version=waiting.version + 1, confidence=0.6)
     assert problem(curator.post(f"/v1/reviews/{review.id}/approve")) == (409, "stale_version", "version")
+
+
+def test_a_decision_may_name_the_version_that_was_looked_at(curator, waiting, review):
+    changed = lifecycle.amend(
+        waiting.id, account_id=waiting.account_id, actor=pipeline(), action="x", changes={"sensitivity": "internal"}
+    )
+    address = f"/v1/reviews/{review.id}/approve"
+    for version in (waiting.version, changed.version + 1):
+        assert problem(curator.post(address, {"version": version})) == (409, "stale_version", "version")
+    assert problem(curator.post(address, {"version": 0})) == (422, "invalid_payload", "version")
+    assert curator.post(address, {"version": changed.version}).json()["fact_status"] == "active"
 
 
 def test_nobody_approves_their_own_request(account, review):

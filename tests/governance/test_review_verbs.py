@@ -280,6 +280,17 @@ def test_a_decision_names_the_version_that_was_seen(ada, curator, rule):
     assert fresh(waiting).status == "active"
 
 
+def test_what_waits_no_more_is_only_put_away(ada, curator, rule):
+    waiting = submitted_fact(ada, {"city": "Lyon"})
+    review = review_of(waiting)
+    ended = lifecycle.transition(waiting.id, account_id=ada.account_id, to=Status.EXPIRED, actor=pipeline(), action="x")
+    seen = {"expected_version": ended.version}
+    assert refused(Conflicting, reviews.approve, curator, review.id, **seen) == "stale_version"
+    assert refused(Conflicting, reviews.edit, curator, review.id, statement="Other.", **seen) == "stale_version"
+    assert reviews.reject(curator, review.id, **seen).status == "rejected"
+    assert (fresh(waiting).status, Suppression.objects.count()) == ("expired", 0)
+
+
 # In whose hands
 
 
