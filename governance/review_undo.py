@@ -190,6 +190,8 @@ def _revisions(decision: ReviewDecision) -> list[FactRevision]:
 
 def _ask_again(decision: ReviewDecision, review: Review) -> None:
     reopened = {"status": ReviewStatus.PENDING, "decided_by": None, "decided_at": None, "rationale": ""}
+    # It ages from the beginning: otherwise the next sweep would reject what somebody has just brought back.
+    reopened["escalated_at"] = None
     withdrawn = Review.objects.filter(
         account_id=decision.account_id,
         pk__in=decision.detail.get("withdrawn", []),

@@ -11,9 +11,10 @@ from facts.actors import pipeline
 from facts.models import Account, AuditEntry, Fact, Suppression
 from facts.tenancy import account_transaction
 from facts.vocabulary import ConflictKind, Sensitivity, Status
+from governance import review_undo
 from governance.models import GateDecision, Review, ReviewDecision, ReviewKind, ReviewStatus
 from governance.sweeping import ageing
-from tests.factories import JULY, MAY, AccountFactory, FactFactory, SubjectFactory, say, submit
+from tests.factories import JULY, MAY, AccountFactory, FactFactory, SubjectFactory, person_in, say, submit
 from tests.governance.sharing_scene import scene_in
 
 GRACE = timedelta(days=7)
@@ -179,6 +180,19 @@ def test_aged_at_the_same_moment(at, together) -> None:
         assert list(Review.objects.values_list("status", flat=True)) == [ReviewStatus.REJECTED] * 3
         assert ReviewDecision.objects.count() == Suppression.objects.count() == 3
         assert list(audit.verify(account.id)) == []
+
+
+def test_what_is_brought_back_after_it_aged_out_ages_from_the_beginning(account: Account, at) -> None:
+    review = _proposal(account)
+    _age(at, MAY, LATER)
+    review_undo.undo(person_in(account), ReviewDecision.objects.get().id)
+    fact = Fact.objects.get()
+    assert fact.status == Status.PROVISIONAL
+    assert Suppression.objects.get().lifted_at is not None
+    assert _age(at, JULY, JULY + GRACE - timedelta(seconds=1)) == [1, 0]
+    review.refresh_from_db()
+    assert (review.status, review.escalated_at, review.due_at) == (ReviewStatus.PENDING, JULY, JULY + GRACE)
+    assert _age(at, JULY + GRACE) == [1]
 
 
 def test_a_request_to_promote_lapses(account: Account, at) -> None:
