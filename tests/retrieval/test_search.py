@@ -518,7 +518,8 @@ def test_a_search_takes_few_queries(ana: Subject, app: Principal, find: Find) ->
     with CaptureQueriesContext(connection) as queries:
         search(principal=app, request=request)
     sql = [query["sql"] for query in queries if query["sql"] and "embeddingspace" not in query["sql"]]
-    begun = [one for one in sql if one.startswith(("SELECT", "INSERT"))]
+    # Whether the entering of an account is seen depends on whether the session has prepared it already.
+    begun = [one for one in sql if one.startswith(("SELECT", "INSERT")) and "set_config" not in one]
     # Two by vector, one analysis and two by words, one for names; both units again, their sources, what is further
     # told of both, and the trace.
     assert len(begun) == 12, "\n".join(one[:120] for one in begun)
