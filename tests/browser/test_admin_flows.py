@@ -216,6 +216,8 @@ def test_a_review_is_decided_by_keyboard_undone_and_said_in_other_words(reviewer
     reviewer.get_by_role("button", name="Take all chosen").click()
     expect(reviewer.get_by_text("Done for 1 of 1: claim.")).to_be_visible()
     reviewer.locator("#result_list .field-said a").first.click()
+    reviewer.wait_for_url("**/change/**")
+    expect(reviewer.get_by_role("button", name="Approve")).to_be_visible()
     reviewer.keyboard.press("a")
     expect(reviewer.get_by_role("status")).to_contain_text("Approved.")
     reviewer.keyboard.press("u")
