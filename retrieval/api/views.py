@@ -19,6 +19,7 @@ from governance.access import (
     Right,
     all_readable_scopes,
     check_limit,
+    curated_scopes,
     readable_scopes,
     require_right,
     resolve_reader,
@@ -187,9 +188,10 @@ class OverviewView(APIView):
         with account_transaction(principal.account_id):
             scopes = _scopes_below(principal, values)
             subject = subject_named(principal, values["subject_key"])
-            if values["subject_key"] and subject is None:
-                scopes = []
             reader = resolve_reader(principal, peer_key=values["reader_key"] or "", subject=subject)
+            if values["subject_key"] and (subject is None or subject.id != reader.subject_id):
+                # How much was said and read about somebody is for that subject and for curators.
+                scopes = curated_scopes(principal, scopes) if subject else []
             conflicts = visible_conflicts(principal, reader, scopes)
             figures = open_figures(conflicts.filter(subject=subject) if subject else conflicts)
             overview = statistics.overview(

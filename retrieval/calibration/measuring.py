@@ -16,14 +16,14 @@ from retrieval.calibration.questions import OFF_TOPIC, Labelled, sample
 from retrieval.calibration.report import Measured
 from retrieval.candidates import FactRow, PassageRow, Question
 from retrieval.embedders import registry
-from retrieval.gate import Gate
+from retrieval.gate import OFF
 from retrieval.profiles import CONTEXT
 from retrieval.visibility import Visibility
 
 #: Seconds to wait for a question's vector: nobody waits for an answer here.
 EMBED_SECONDS = 60.0
-#: Closeness as the gate sees it, under the weights of the context profile; the limits are what is looked for.
-_CLOSENESS = Gate(max_distance=0.0, score_share=0.0, vector=CONTEXT.weights.vector, text=CONTEXT.weights.text)
+#: Closeness as the gate sees it; the limits are what is looked for.
+_CLOSENESS = OFF
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ NOT_OWNED = {
     "facts_user_user_permissions": "Django's own; not used",
     "memory_site_callcount": "calls per credential and minute",
     "memory_site_heartbeat": "signs of life of processes",
+    "memory_site_scheduledrun": "when each schedule last completed",
 }
 
 POLICIES = """

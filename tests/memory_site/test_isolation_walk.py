@@ -151,14 +151,13 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
 #: Addresses that know no account: the description of the API, and the answer to unknown addresses.
 _OF_NO_ACCOUNT = {"schema", "docs", "^.*$"}
 #: Calls that tell members of the account itself that something is there, and no word of it: that it is for somebody
-#: else to forget, how far its processing is, and how much was read.
+#: else to forget, and how far its processing is.
 TOLD_INSIDE = {
     "post forget",
     "post forget/<uuid:forget_id>/lift",
     "post forget/preview",
     "post consolidate/subject",
     "get jobs/<uuid:job_id>",
-    "get stats/overview",
 }
 #: What differs between two equal calls.
 _OF_THE_CALL = {
