@@ -181,8 +181,9 @@ def test_everything_works_without_scripts(browser: Browser, room: Room) -> None:
 def test_a_review_is_approved_by_keyboard(reviewer: Page, room: Room) -> None:
     room.open(reviewer, "/admin/governance/review/")
     reviewer.get_by_role("link", name="Ana Lima has diabetes.").click()
+    expect(reviewer.get_by_role("button", name="Approve")).to_be_visible()
     reviewer.keyboard.press("a")
-    expect(reviewer.locator(".messagelist")).to_contain_text("Approved: the fact was placed.")
+    expect(reviewer.get_by_role("status")).to_contain_text("Approved.")
     with account_transaction(room.scene.account.id):
         assert Fact.objects.get(pk=room.scene.review_fact.pk).status == Status.ACTIVE
 

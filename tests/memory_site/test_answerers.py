@@ -232,15 +232,12 @@ def test_a_question_over_http_holds_no_connection_while_the_model_thinks(
         stored = FactFactory(subject=ana, statement=f"Ana lives in Lyon. {HOSTILE}")
         caller = caller_with_key(account)
     connections.close_all()
-    seen: list[int] = []
+    # Threads of other tests may still hold theirs.
+    before = _others_connected()
+    seen: list[set[int]] = []
 
     def count() -> None:
-        with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
-            statement = (
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            )
-            seen.append(owner.execute(statement).fetchone()[0])
+        seen.append(_others_connected() - before)
 
     server.script = [while_looking(count, says(reply(citations=[1, 99], confidence=49)))]
     asked = {"project_id": "support", "subject_id": "ana", "query": "Where does Ana live?"}
@@ -252,7 +249,7 @@ def test_a_question_over_http_holds_no_connection_while_the_model_thinks(
     assert (body["answer"], body["abstained"], body["answer_confidence"]) == ("In Lyon.", True, 49)
     assert [cited["id"] for cited in body["citations"]] == [str(stored.id)]
     assert (body["answer_degraded"], body["answerer_prompt_tokens"]) == (None, INPUT_TOKENS)
-    assert seen == [0]
+    assert seen == [set()]
     server.script = [fails(400)]
     failed = post().json()
     assert (failed["answer"], failed["answer_degraded"]) == (verdict.CALL_FAILED, "provider_rejected")
@@ -264,3 +261,13 @@ def test_a_question_over_http_holds_no_connection_while_the_model_thinks(
             "provider_rejected",
         ]
     connections.close_all()
+
+
+def _others_connected() -> set[int]:
+    """Return the clients of this database, but for the asking one, by the ids of their server processes."""
+    with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
+        statement = (
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        return {pid for (pid,) in owner.execute(statement).fetchall()}
