@@ -7,7 +7,6 @@ it. The vector of the question is made before the transaction is opened.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -47,8 +46,8 @@ from retrieval.packet import EmptyReason, Packet, PacketStatus
 from retrieval.packing import Budget
 from retrieval.places import Asked, Place
 from retrieval.profiles import RANKER_VERSION, ContextProfile
-from retrieval.reasons import MEANING, Action, Reason
-from retrieval.traces import Decision
+from retrieval.reasons import Reason
+from retrieval.traces import Decision, asked_by, decided
 from retrieval.visibility import CUT_HISTORY, Visibility, is_cut
 
 _TIMEOUT = "dropped: timeout"
@@ -525,16 +524,8 @@ def _trace(
     """Return the unsaved trace of the call."""
     return Trace(
         id=new_id(),
-        account_id=principal.account_id,
+        **asked_by(principal, place, subject_key=request.subject_key),
         kind=kind,
-        scope_id=place.scope.id if place.scope else None,
-        scope_path=place.path,
-        subject_id=place.subject.id if place.subject else None,
-        subject_key=place.subject.key if place.subject else request.subject_key[:200],
-        reader_posture=place.reader.posture.value,
-        reader_id=place.reader.subject_id,
-        credential_id=principal.pk,
-        credential_name=principal.name[:200],
         query=request.query,
         purpose=request.purpose,
         budget=request.budget,
@@ -548,12 +539,9 @@ def _trace(
         embedder=progress.embedder,
         strategies=progress.strategies,
         timings=progress.timings,
-        decisions=[decision.packed() for decision in draft.decisions],
-        reasons=dict(Counter(decision.reason.value for decision in draft.decisions)),
-        considered=len(draft.decisions),
+        **decided(draft.decisions),
         facts_served=len(packet.fact_ids),
         passages_served=len(packet.passages),
-        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in draft.decisions),
         tokens=draft.tokens,
         status=packet.status.value,
         empty_reason=packet.empty_reason.value if packet.empty_reason else "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -97,16 +96,8 @@ def _trace(
     empty = EmptyReason.WITHHELD if withheld else EmptyReason.NO_RELEVANT_MEMORY
     return Trace(
         id=new_id(),
-        account_id=principal.account_id,
+        **traces.asked_by(principal, place, subject_key=request.asked.subject_key),
         kind=TraceKind.PROFILE,
-        scope_id=place.scope.id if place.scope else None,
-        scope_path=place.path,
-        subject_id=place.subject.id if place.subject else None,
-        subject_key=place.subject.key if place.subject else request.asked.subject_key[:200],
-        reader_posture=place.reader.posture.value,
-        reader_id=place.reader.subject_id,
-        credential_id=principal.pk,
-        credential_name=principal.name[:200],
         purpose=request.purpose,
         budget=MAX_CHARACTERS,
         budget_unit="chars",
@@ -116,12 +107,9 @@ def _trace(
         known_at=request.known_at,
         profile=CONTRACT,
         ranker=CONTRACT,
-        decisions=[decision.packed() for decision in decisions],
-        reasons=dict(Counter(decision.reason.value for decision in decisions)),
-        considered=len(decisions),
+        **traces.decided(decisions),
         facts_served=len(profile.items),
         passages_served=0,
-        withheld=withheld,
         tokens=sum(tokens.estimate(item.statement) for item in profile.items),
         status=PacketStatus.OK.value,
         empty_reason="" if profile.items else empty.value,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 
 from facts.models import IndexedUnit
 from governance.access import Principal
 from retrieval.models import Trace, TraceKind
 from retrieval.packet import EmptyReason, PacketStatus
-from retrieval.reasons import MEANING, Action
 from retrieval.search_answer import SearchAnswer
 from retrieval.search_request import SearchRequest, as_asked
+from retrieval.traces import asked_by, decided
 
 
 def trace_of(
@@ -32,16 +31,8 @@ def trace_of(
     status = PacketStatus.DEGRADED if answer.warnings else PacketStatus.OK
     return Trace(
         id=answer.trace_id,
-        account_id=principal.account_id,
+        **asked_by(principal, place, subject_key=request.subject_key),
         kind=kind,
-        scope_id=place.scope.id if place.scope else None,
-        scope_path=place.path,
-        subject_id=place.subject.id if place.subject else None,
-        subject_key=place.subject.key if place.subject else request.subject_key[:200],
-        reader_posture=answer.reader_posture,
-        reader_id=place.reader.subject_id,
-        credential_id=principal.pk,
-        credential_name=principal.name[:200],
         query=request.query,
         purpose=request.purpose,
         budget=request.limit,
@@ -55,12 +46,9 @@ def trace_of(
         embedder=answer.embedder,
         strategies={outcome.component: outcome.word for outcome in answer.outcomes},
         timings=dict(answer.timings),
-        decisions=[decision.packed() for decision in decisions],
-        reasons=dict(Counter(decision.reason.value for decision in decisions)),
-        considered=len(decisions),
+        **decided(decisions),
         facts_served=facts,
         passages_served=len(answer.results) - facts,
-        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in decisions),
         tokens=tokens,
         status=(PacketStatus.FAILED if failed else status).value,
         empty_reason=answer.empty_reason.value if answer.empty_reason else "",

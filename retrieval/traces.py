@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,10 @@ from django.db.models import Field, JSONField
 
 from facts.models import IndexedUnit
 from facts.statements import execute
+from governance.access import Principal
 from retrieval.models import Trace
-from retrieval.reasons import MEANING, Reason
+from retrieval.places import Place
+from retrieval.reasons import MEANING, Action, Reason
 
 #: The order of the values in a packed decision, of which a trace holds one or two hundred. The last is there for
 #: searches only, and not in what was written before there were any.
@@ -70,6 +73,34 @@ class Decision:
         if self.scores is not None:
             values.append({strategy: round(score, 4) for strategy, score in self.scores.items()})
         return values
+
+
+def asked_by(principal: Principal, place: Place, *, subject_key: str) -> dict[str, Any]:
+    """Return the columns of a trace that say who read where, about whom and as whom.
+
+    ``subject_key`` is what the call named, kept where there is no such subject.
+    """
+    return {
+        "account_id": principal.account_id,
+        "scope_id": place.scope.id if place.scope else None,
+        "scope_path": place.path,
+        "subject_id": place.subject.id if place.subject else None,
+        "subject_key": place.subject.key if place.subject else subject_key[:200],
+        "reader_posture": place.reader.posture.value,
+        "reader_id": place.reader.subject_id,
+        "credential_id": principal.pk,
+        "credential_name": principal.name[:200],
+    }
+
+
+def decided(decisions: Sequence[Decision]) -> dict[str, Any]:
+    """Return the columns of a trace that hold and count its decisions."""
+    return {
+        "decisions": [decision.packed() for decision in decisions],
+        "reasons": dict(Counter(decision.reason.value for decision in decisions)),
+        "considered": len(decisions),
+        "withheld": sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in decisions),
+    }
 
 
 def write(trace: Trace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -19,7 +18,7 @@ from retrieval.packet import EmptyReason, PacketStatus
 from retrieval.reasons import MEANING, Action, Reason
 from retrieval.search_answer import SearchAnswer
 from retrieval.search_request import as_asked
-from retrieval.traces import Decision
+from retrieval.traces import Decision, asked_by, decided
 from retrieval.visibility import Visibility
 
 #: What a trace keeps of the planner's report.
@@ -62,16 +61,8 @@ def trace_of(
     place, asked = base.place, request.search
     return Trace(
         id=new_id(),
-        account_id=principal.account_id,
+        **asked_by(principal, place, subject_key=asked.subject_key),
         kind=TraceKind.ASK,
-        scope_id=place.scope.id if place.scope else None,
-        scope_path=place.path,
-        subject_id=place.subject.id if place.subject else None,
-        subject_key=place.subject.key if place.subject else asked.subject_key[:200],
-        reader_posture=base.reader_posture,
-        reader_id=place.reader.subject_id,
-        credential_id=principal.pk,
-        credential_name=principal.name[:200],
         query=asked.query,
         purpose=asked.purpose,
         budget=asked.limit,
@@ -96,12 +87,9 @@ def trace_of(
         embedder=base.embedder,
         strategies={outcome.component: outcome.word for outcome in base.outcomes},
         timings=dict(base.timings),
-        decisions=[decision.packed() for decision in decisions],
-        reasons=dict(Counter(decision.reason.value for decision in decisions)),
-        considered=len(decisions),
+        **decided(decisions),
         facts_served=facts,
         passages_served=len(told) - facts,
-        withheld=sum(MEANING[decision.reason][0] is Action.BLOCKED for decision in decisions),
         tokens=sum(item.tokens for item in admission.offered),
         status=status.value,
         empty_reason=base.empty_reason.value if base.empty_reason and not told else "",
