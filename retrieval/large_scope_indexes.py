@@ -21,7 +21,7 @@ import psycopg
 from django.db import connection, connections
 from psycopg import errors, sql
 
-from facts import embedding, rls, vector_tables
+from facts import embedding, rls, server_roles, vector_tables
 from facts.embedding import Space
 from facts.models import IndexedUnit, Scope
 from facts.tenancy import account_transaction
@@ -175,34 +175,36 @@ def _drop(owner: psycopg.Connection, name: str) -> None:
 
 def show_text_rows(owner: psycopg.Connection) -> None:
     """Make the role, its policies and its views, as far as they are missing; raises :class:`NotAllowed`."""
-    reader, schema = sql.Identifier(READER), sql.Identifier(SCHEMA)
     try:
-        with owner.transaction():
-            # Roles belong to the whole server: two databases prepared at once would both try to create it.
-            owner.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [READER])
-            if not owner.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).fetchall():
-                owner.execute(sql.SQL("CREATE ROLE {} NOLOGIN NOSUPERUSER NOBYPASSRLS").format(reader))
-            # Membership that inherits nothing: the policies are not for the owner, who may only act as this role.
-            owner.execute(sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE").format(reader))
-            for table in TEXT.values():
-                _let_read(owner, table)
-            owner.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {} AUTHORIZATION {}").format(schema, reader))
-            owner.execute(sql.SQL("SET LOCAL ROLE {}").format(reader))
-            owner.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO PUBLIC").format(schema))
-            for unit, view in large_scopes.VIEWS.items():
-                owner.execute(
-                    f"CREATE OR REPLACE VIEW {view} AS SELECT {KEY[unit]}, {_COLUMNS} FROM public.{TEXT[unit]}"
-                    f" WHERE account_id = {rls.CURRENT_ACCOUNT}"
-                )
-                owner.execute(f"GRANT SELECT ON {view} TO PUBLIC")
-            owner.execute("RESET ROLE")
-            owner.execute(sql.SQL("REVOKE {} FROM CURRENT_USER").format(reader))
+        server_roles.retried(lambda: _show_text_rows(owner))
     except errors.InsufficientPrivilege as error:
         raise NotAllowed(
             f"Large scopes need a role '{READER}' that owns two views, and the owner of the tables may not make them"
             f" ({error.diag.message_primary}). Give it CREATEROLE, and CREATE on the database; or let a superuser run:"
             f' CREATE ROLE {READER} NOLOGIN; GRANT {READER} TO "{owner.info.user}" WITH ADMIN OPTION;'
         ) from error
+
+
+def _show_text_rows(owner: psycopg.Connection) -> None:
+    reader, schema = sql.Identifier(READER), sql.Identifier(SCHEMA)
+    with owner.transaction():
+        if not owner.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER]).fetchall():
+            owner.execute(sql.SQL("CREATE ROLE {} NOLOGIN NOSUPERUSER NOBYPASSRLS").format(reader))
+        # Membership that inherits nothing: the policies are not for the owner, who may only act as this role.
+        owner.execute(sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE").format(reader))
+        for table in TEXT.values():
+            _let_read(owner, table)
+        owner.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {} AUTHORIZATION {}").format(schema, reader))
+        owner.execute(sql.SQL("SET LOCAL ROLE {}").format(reader))
+        owner.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO PUBLIC").format(schema))
+        for unit, view in large_scopes.VIEWS.items():
+            owner.execute(
+                f"CREATE OR REPLACE VIEW {view} AS SELECT {KEY[unit]}, {_COLUMNS} FROM public.{TEXT[unit]}"
+                f" WHERE account_id = {rls.CURRENT_ACCOUNT}"
+            )
+            owner.execute(f"GRANT SELECT ON {view} TO PUBLIC")
+        owner.execute("RESET ROLE")
+        owner.execute(sql.SQL("REVOKE {} FROM CURRENT_USER").format(reader))
 
 
 def _let_read(owner: psycopg.Connection, table: str) -> None:

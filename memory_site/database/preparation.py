@@ -6,9 +6,11 @@ Every step may be repeated, and says nothing of the tables that are there.
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
+from facts import server_roles
 from memory_site.database.aliases import APP_ROLE
 
 MINIMUM_SERVER = 16  # major version of PostgreSQL
@@ -52,24 +54,24 @@ def prepare(connection: BaseDatabaseWrapper, *, may_login: bool) -> None:
     check_server(connection)
     with connection.cursor() as cursor:
         cursor.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        # Roles belong to the whole server: two databases prepared at once would both try to create it.
-        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [APP_ROLE])
-        try:
-            cursor.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [APP_ROLE])
-            row = cursor.fetchone()
-            role = sql.Identifier(APP_ROLE)
-            if row is None:
-                login = sql.SQL("LOGIN" if may_login else "NOLOGIN")
-                cursor.execute(
-                    sql.SQL("CREATE ROLE {} {} NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE").format(role, login)
-                )
-                cursor.execute(sql.SQL("ALTER ROLE {} SET max_parallel_workers_per_gather = 0").format(role))
-            elif may_login and not row[0]:
-                cursor.execute(sql.SQL("ALTER ROLE {} LOGIN").format(role))
-            if not may_login:
-                cursor.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(hashtext(%s))", [APP_ROLE])
+    server_roles.retried(lambda: _prepare_role(connection, may_login=may_login))
+
+
+def _prepare_role(connection: BaseDatabaseWrapper, *, may_login: bool) -> None:
+    role = sql.Identifier(APP_ROLE)
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [APP_ROLE])
+        row = cursor.fetchone()
+        if row is None:
+            login = sql.SQL("LOGIN" if may_login else "NOLOGIN")
+            cursor.execute(
+                sql.SQL("CREATE ROLE {} {} NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE").format(role, login)
+            )
+            cursor.execute(sql.SQL("ALTER ROLE {} SET max_parallel_workers_per_gather = 0").format(role))
+        elif may_login and not row[0]:
+            cursor.execute(sql.SQL("ALTER ROLE {} LOGIN").format(role))
+        if not may_login:
+            cursor.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
 
 
 def grant(connection: BaseDatabaseWrapper) -> None:
