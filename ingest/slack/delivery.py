@@ -18,7 +18,7 @@ from facts.tenancy import ensure_scope, ensure_subject, normalise_path
 from facts.vocabulary import SourceType, SubjectKind
 from governance.access import Principal
 from ingest.capture import capture, record_revision
-from ingest.import_models import ChannelBinding
+from ingest.models import ChannelBinding
 from ingest.observations import Observation
 from ingest.slack import people
 from ingest.slack.messages import Changed, Deleted, Said, Skipped, Understood

@@ -20,7 +20,7 @@ from facts.models import Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import SourceType
 from governance.access import Principal, Right
-from ingest.import_models import ImportedFile, ImportRun, ImportStatus
+from ingest.models import ImportedFile, ImportRun, ImportStatus
 from ingest.slack import delivery, people
 from ingest.slack.delivery import Channel
 from ingest.slack.export import Export, ExportChannel, Unreadable, parse
