@@ -8,7 +8,17 @@ from facts.clock import now
 from facts.erasure import Erasing, Store, holds_no_content, register
 from facts.erasure_search import keys_saying
 from ingest import reasons
-from ingest.models import CandidateOutcome, EventOutcome, OutcomeResult
+from ingest.models import (
+    Action,
+    CandidateOutcome,
+    Delivery,
+    DeliveryTarget,
+    EventOutcome,
+    MoodEntry,
+    OutcomeResult,
+    TargetAudience,
+    TargetRecipient,
+)
 
 
 def register_stores() -> None:
@@ -16,6 +26,11 @@ def register_stores() -> None:
     for store in (
         Store(name="candidates", tables=("ingest.CandidateOutcome",), find=_candidates, wipe=_wipe_candidates),
         Store(name="waiting_events", tables=("ingest.EventOutcome",), find=_waiting, wipe=_close),
+        Store(name="actions", tables=("ingest.Action",), find=_actions, wipe=_wipe_actions),
+        Store(name="deliveries", tables=("ingest.Delivery",), find=_deliveries, wipe=_delete),
+        Store(name="moods", tables=("ingest.MoodEntry",), find=_moods, wipe=_delete),
+        Store(name="delivery_targets", tables=("ingest.DeliveryTarget",), find=_targets, wipe=_delete),
+        Store(name="delivery_readers", tables=("ingest.TargetRecipient",), find=_readers, wipe=_delete),
     ):
         register(store)
     for table, because in {
@@ -23,6 +38,8 @@ def register_stores() -> None:
         "ingest.ChannelBinding": "the name of a channel, which people set up",
         "ingest.ImportRun": "where an import read from, its options and counts",
         "ingest.ImportedFile": "the name of a file and how far it was read",
+        "ingest.ActionRule": "categories, thresholds and names of targets",
+        "ingest.BlockedWay": "ids, numbers and times",
     }.items():
         holds_no_content(table, because)
 
@@ -50,3 +67,50 @@ def _waiting(erasing: Erasing) -> QuerySet:
 def _close(erasing: Erasing, rows: QuerySet) -> None:
     """Nothing is left to be read in them; a worker that reads one now finds its claim gone."""
     rows.update(result=OutcomeResult.NOTHING, reason=reasons.ERASED, error_class="", finished_at=now())
+
+
+def _actions(erasing: Erasing) -> QuerySet:
+    """What is done about these facts or about the subject, and what the subject was to do about others."""
+    return Action.objects.filter(account_id=erasing.account_id).filter(
+        _done_about(erasing) | Q(assignee__in=erasing.subject_ids)
+    )
+
+
+def _wipe_actions(erasing: Erasing, rows: QuerySet) -> None:
+    """An action about somebody else stays, in nobody's hands."""
+    rows.filter(_done_about(erasing)).delete()
+    rows.update(assignee=None)
+
+
+def _done_about(erasing: Erasing) -> Q:
+    return Q(fact__in=erasing.facts) | Q(subject__in=erasing.subject_ids)
+
+
+def _deliveries(erasing: Erasing) -> QuerySet:
+    """What was or will be sent about these, or to the subject."""
+    actions = Action.objects.filter(_done_about(erasing), account_id=erasing.account_id).values("pk")
+    return Delivery.objects.filter(account_id=erasing.account_id).filter(
+        Q(object_id__in=actions) | Q(object_id__in=erasing.facts) | Q(recipient__in=erasing.subject_ids)
+    )
+
+
+def _moods(erasing: Erasing) -> QuerySet:
+    """How the subject felt, and what was read out of these facts about anybody."""
+    said = Q(facts__has_any_keys=[str(fact_id) for fact_id in erasing.facts])
+    return MoodEntry.objects.filter(said | Q(subject__in=erasing.subject_ids), account_id=erasing.account_id)
+
+
+def _targets(erasing: Erasing) -> QuerySet:
+    """The subject's own mailbox or channel, which an administrator set up."""
+    return DeliveryTarget.objects.filter(
+        account_id=erasing.account_id, audience=TargetAudience.PERSON, readers__subject__in=erasing.subject_ids
+    )
+
+
+def _readers(erasing: Erasing) -> QuerySet:
+    """The subject reads nothing any more that is sent to others as well."""
+    return TargetRecipient.objects.filter(account_id=erasing.account_id, subject__in=erasing.subject_ids)
+
+
+def _delete(erasing: Erasing, rows: QuerySet) -> None:
+    rows.delete()

@@ -1,9 +1,23 @@
 """The records of ingestion, by concept."""
 
+from ingest.models.actions import Action as Action
+from ingest.models.actions import ActionKind as ActionKind
+from ingest.models.actions import ActionRule as ActionRule
+from ingest.models.actions import ActionState as ActionState
+from ingest.models.actions import NoticeTo as NoticeTo
+from ingest.models.deliveries import BlockedWay as BlockedWay
+from ingest.models.deliveries import Delivery as Delivery
+from ingest.models.deliveries import DeliveryKind as DeliveryKind
+from ingest.models.deliveries import DeliveryState as DeliveryState
+from ingest.models.deliveries import DeliveryTarget as DeliveryTarget
+from ingest.models.deliveries import TargetAudience as TargetAudience
+from ingest.models.deliveries import TargetRecipient as TargetRecipient
 from ingest.models.imports import ChannelBinding as ChannelBinding
 from ingest.models.imports import ImportedFile as ImportedFile
 from ingest.models.imports import ImportRun as ImportRun
 from ingest.models.imports import ImportStatus as ImportStatus
+from ingest.models.moods import MoodEntry as MoodEntry
+from ingest.models.moods import MoodSource as MoodSource
 from ingest.models.outcomes import CandidateOutcome as CandidateOutcome
 from ingest.models.outcomes import CandidateResult as CandidateResult
 from ingest.models.outcomes import EventOutcome as EventOutcome

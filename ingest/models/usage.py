@@ -15,6 +15,7 @@ class ModelRole(models.TextChoices):
     EXTRACTION = "extraction"
     ANSWERER = "answerer"
     EMBEDDING = "embedding"
+    MOOD = "mood"
 
 
 class ModelCall(Owned):
