@@ -38,6 +38,11 @@ def register_stores() -> None:
         "ingest.ChannelBinding": "the name of a channel, which people set up",
         "ingest.ImportRun": "where an import read from, its options and counts",
         "ingest.ImportedFile": "the name of a file and how far it was read",
+        "ingest.SlackWorkspace": "the names of a workspace and its app, which people set up",
+        "ingest.SlackChannel": "the name of a channel, which people set up, and who opted it in",
+        "ingest.SlackReceipt": "the identifier of a request of Slack's and what it came to",
+        "ingest.DeletedMessage": "the key of a message that was never seen",
+        "ingest.OptOut": "who does not want to be remembered, which has to be known for good",
         "ingest.ActionRule": "categories, thresholds and names of targets",
         "ingest.BlockedWay": "ids, numbers and times",
     }.items():

@@ -18,9 +18,14 @@ from ingest.models.imports import ImportRun as ImportRun
 from ingest.models.imports import ImportStatus as ImportStatus
 from ingest.models.moods import MoodEntry as MoodEntry
 from ingest.models.moods import MoodSource as MoodSource
+from ingest.models.opt_outs import OptOut as OptOut
 from ingest.models.outcomes import CandidateOutcome as CandidateOutcome
 from ingest.models.outcomes import CandidateResult as CandidateResult
 from ingest.models.outcomes import EventOutcome as EventOutcome
 from ingest.models.outcomes import OutcomeResult as OutcomeResult
+from ingest.models.slack import DeletedMessage as DeletedMessage
+from ingest.models.slack import SlackChannel as SlackChannel
+from ingest.models.slack import SlackReceipt as SlackReceipt
+from ingest.models.slack import SlackWorkspace as SlackWorkspace
 from ingest.models.usage import ModelCall as ModelCall
 from ingest.models.usage import ModelRole as ModelRole
