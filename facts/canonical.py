@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from facts.unseen import UNSEEN
+
 #: Qualifier keys that say who told it and are no condition of the claim.
 NOT_IDENTITY = frozenset({"attributed_to"})
 #: The qualifier under which a dismissal keeps what sets a fact apart from another one of the same claim.
@@ -24,13 +26,11 @@ _WITHIN_WORDS = re.compile(r"(?<=[^\W\d_])[-\u2010-\u2013\s]+(?=[^\W\d_])")
 #: A number written out. A leading zero marks a code or a phone number, a closing one after the point a version ("3.10"
 #: is not "3.1"): both stay text.
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d*[1-9])?")
-#: Joiners stay: emoji and Persian need them.
-_INVISIBLE = re.compile("[\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad]")
 
 
 def normalise_text(text: str) -> str:
     """Return ``text`` in NFC with invisible characters removed and white space collapsed."""
-    return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", text))).strip()
+    return _SPACE.sub(" ", UNSEEN.sub("", unicodedata.normalize("NFC", text))).strip()
 
 
 def has_control_characters(text: str) -> bool:

@@ -45,7 +45,7 @@ _FACT_STATE = f"""
     WHERE f.account_id = %(account)s AND f.id = ANY(%(ids)s)"""
 _PASSAGE_STATE = f"""
     SELECT p.id, p.account_id, p.scope_id, p.subject_id,
-           (e.withdrawn_at IS NULL AND p.withheld <> 'source_forgotten') AS active,
+           (e.withdrawn_at IS NULL AND p.withheld NOT IN ('source_forgotten', 'directive_held')) AS active,
            {_PASSAGE_AUDIENCE} AS audience, NULL::timestamptz AS expires_at,
            p.occurred_at AS valid_from, NULL::timestamptz AS valid_to
     FROM facts_passage p JOIN facts_subject s ON s.id = p.subject_id JOIN facts_event e ON e.id = p.event_id

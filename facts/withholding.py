@@ -1,4 +1,4 @@
-"""What open conflict sets and forgetting keep from readers, mirrored where reads look for it.
+"""What open conflict sets, forgetting and held directives keep from readers, mirrored where reads look for it.
 
 ``Fact.withheld``, ``Fact.possibly_conflicting`` and ``Passage.withheld`` are derived from memberships, statuses and
 evidence. They are recomputed here, in the transaction that changed any of those, and written nowhere else.
@@ -34,7 +34,8 @@ WHERE f.id = x.id AND f.account_id = %(account)s
   AND (f.withheld, f.possibly_conflicting) IS DISTINCT FROM (x.withheld, x.possible)
 """
 
-#: Forgotten beats conflict: it is the stronger reason and the one that lasts.
+#: Forgotten beats the others: it is the stronger reason and the one that lasts. A passage that gives orders is served
+#: only once a person has let it be quoted: its fact is current then, or was.
 _PASSAGES = """
 UPDATE facts_passage p
 SET withheld = x.withheld, sensitivity = x.sensitivity
@@ -42,6 +43,8 @@ FROM (
     SELECT q.id,
            CASE WHEN bool_or(f.status IN ('disabled', 'redacted', 'deleted') OR ev.forgotten_at IS NOT NULL)
                 THEN 'source_forgotten'
+                WHEN bool_or(f.directive AND f.status NOT IN ('active', 'needs_revalidation', 'expired', 'retracted'))
+                THEN 'directive_held'
                 WHEN bool_or(f.withheld = 'conflict_open') THEN 'conflict_open'
                 ELSE '' END AS withheld,
            CASE greatest(max(CASE f.sensitivity WHEN 'restricted' THEN 3 WHEN 'personal' THEN 2

@@ -105,7 +105,7 @@ def submit(submission: Submission, *, actor: Actor, group: uuid.UUID | None = No
     if not candidate.confidence >= MINIMUM_CONFIDENCE:
         return Placement(result=Result.REJECTED, reason="low_confidence")
     lock_subject(event.scope_id, submission.subject.id)
-    fact = _fact_of(submission)
+    fact = fact_of(submission)
     proposal = _proposal(
         fact,
         event_id=event.id,
@@ -259,7 +259,7 @@ def default_audience(subject: Subject, event: Event, raised: str | None) -> tupl
     return level, max(asked, key=SENSITIVITY_RANK.__getitem__)
 
 
-def _fact_of(submission: Submission) -> Fact:
+def fact_of(submission: Submission) -> Fact:
     """Build the unsaved fact that a submission would become."""
     event, candidate, subject = submission.event, submission.candidate, submission.subject
     statement = normalise_text(candidate.statement)
@@ -452,7 +452,7 @@ def accept_if_settled(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID
     )
     if fact.status not in {Status.PROVISIONAL, Status.HELD} or not waiting.exists():
         return fact
-    verdict = _judge(fact)
+    verdict = judge(fact)
     if not verdict.accepted:
         return fact
     _record_verdict(fact, verdict, actor=actor)
@@ -472,7 +472,7 @@ def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Acto
         quote=submission.candidate.quote,
         human=event.human,
     )
-    _write_vector(fact, submission.vector)
+    write_vector(fact, submission.vector)
     verdict = ask_gates(fact, actor=actor)
     if verdict.rejected:
         reason = verdict.reasons_a[0]
@@ -497,22 +497,23 @@ def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Acto
     return Placement(result=Result.FACT, reason=decided.reason, fact_id=fact.id, status=fact.status)
 
 
-def _write_vector(fact: Fact, vector: Embedded | None) -> None:
+def write_vector(fact: Fact, vector: Embedded | None) -> None:
     if vector is not None:
         index.write_fact_vectors(fact.account_id, vectors=[(fact.id, vector)])
 
 
 def ask_gates(fact: Fact, *, actor: Actor) -> gates.Verdict:
     """Ask both gates about a written fact, and its subject if that is what is missing; keep both answers."""
-    verdict = _judge(fact)
+    verdict = judge(fact)
     if gates.CONSENT_MISSING in verdict.reasons_b and not verdict.rejected:
         consent_records.ask(fact, target_id=fact.scope_id, actor=actor)
-        verdict = _judge(fact)
+        verdict = judge(fact)
     _record_verdict(fact, verdict, actor=actor)
     return verdict
 
 
-def _judge(fact: Fact) -> gates.Verdict:
+def judge(fact: Fact) -> gates.Verdict:
+    """Return what both gates say of a fact, by the rule that holds for it now."""
     question = gates.Question(
         level=fact.level,
         sensitivity=fact.sensitivity,
@@ -567,7 +568,7 @@ def record_gates(
 
 def revalidation_of(fact: Fact) -> dict[str, Any]:
     """Return when a fact that has just been confirmed is to be asked about again, as its rule says; ``None``: never."""
-    return {"revalidate_after": None, **_revalidation(_judge(fact).cell)}
+    return {"revalidate_after": None, **_revalidation(judge(fact).cell)}
 
 
 def _revalidation(cell: gates.Cell) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def merge(
     """
     with account_transaction(principal.account_id):
         opened = open_review(principal, review_id, rationale=rationale, expected_version=expected_version)
-        if opened.fact is None or is_second_look(opened.review):
+        if opened.fact is None or is_second_look(opened.review) or opened.fact.directive:
             raise _unfit("Only a fact that waits for a person can be merged.")
         _check_waits(opened)
         review_rewording.join(opened, opened.fact, into=into)
@@ -215,7 +215,7 @@ def resume_for(fact: Fact) -> None:
     """Ask again about a fact that has come back to wait for a person, where its review was withdrawn meanwhile."""
     kind = {
         Status.PROVISIONAL: ReviewKind.NEW_FACT,
-        Status.HELD: ReviewKind.NEW_FACT,
+        Status.HELD: ReviewKind.DIRECTIVE if fact.directive else ReviewKind.NEW_FACT,
         Status.DISPUTED: ReviewKind.CONTEST,
         Status.NEEDS_REVALIDATION: ReviewKind.REVALIDATION,
     }.get(Status(fact.status))

@@ -27,8 +27,8 @@ from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, OriginTrust
 from governance import placement
-from ingest import budget, line, outcomes, passages, reading, reasons, usage
-from ingest.extraction import ExtractionFailed, ExtractorIdentity
+from ingest import budget, directives, line, opting_out, outcomes, passages, reading, reasons, usage
+from ingest.extraction import ExtractionFailed, ExtractorIdentity, checks
 from ingest.line import Part
 from ingest.models import CandidateResult, EventOutcome, OutcomeResult
 from ingest.outcomes import Tally
@@ -175,7 +175,7 @@ def _give_back(claim: Claim, outcome: EventOutcome, loaded: Loaded | None, failu
         if not jobs.holds(claim):
             return
         if loaded is not None:
-            _write_passages(loaded, vectors=None)
+            directives.hold(loaded.event, loaded, directives.find(loaded), _write_passages(loaded, vectors=None))
         if failure.outside and not usage.blames_message(outcome, error_class=error_class):
             jobs.postpone(claim, error_class=error_class, pause=failure.pause, at_once=failure.progressed)
             used_up = error_class == budget.EXHAUSTED
@@ -201,6 +201,8 @@ def _write(claim: Claim, outcome: EventOutcome, loaded: Loaded, found: Reading, 
         if event.withdrawn_at is None:
             written = _write_passages(loaded, vectors=found.vectors)
             for rejection in found.rejections:
+                if rejection.code == checks.IMPERATIVE_DIRECTIVE and checks.is_directive(rejection.quote):
+                    continue  # It is held, with its whole passage.
                 tally.add(
                     result=CandidateResult.REJECTED,
                     reason=rejection.code,
@@ -234,14 +236,21 @@ def _submit_all(
     Subjects are created, then locked, each in one order for everybody: two events about the same people never wait
     for each other.
     """
-    subjects = _subjects(event, loaded, found)
+    subjects, orders = _subjects(event, loaded, found), directives.find(loaded)
     places = {(event.scope_id, subject.id) for subject in subjects if subject is not None}
+    places |= directives.places(event, loaded, orders)
     for scope_id, subject_id in sorted(places | stated_before(event)):
         lock_subject(scope_id, subject_id)
     candidates = [_attributed(proposed.candidate, event, loaded.turns[proposed.turn]) for proposed in found.proposed]
     replaced = settle_edit(event, candidates, subjects, actor=pipeline())
+    for order, held in directives.hold(event, loaded, orders, written):
+        tally.add(result=held.result, reason=held.reason, quote=order.quote, fact_id=held.fact_id)
+    silent = opting_out.not_to_be_subjects(event, subjects)
     for position, (proposed, subject) in enumerate(zip(found.proposed, subjects, strict=True)):
         turn, candidate = loaded.turns[proposed.turn], candidates[position]
+        if subject is not None and subject.id in silent:
+            tally.add(result=CandidateResult.REJECTED, reason=reasons.SUBJECT_OPTED_OUT)
+            continue
         if subject is None:
             placement.report_unresolved(event, candidate, actor=pipeline())
             tally.add(

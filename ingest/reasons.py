@@ -10,6 +10,7 @@ from ingest.extraction import checks
 NOT_HUMAN_SPEECH = "not_human_speech"
 NOTHING_TO_REMEMBER = "nothing_to_remember"
 SUBJECT_UNRESOLVED = "subject_unresolved"
+SUBJECT_OPTED_OUT = "subject_opted_out"
 WITHDRAWN = "event_withdrawn"
 EXTRACTION_FAILED = "extraction_failed"
 NOT_QUEUED = "not_queued"
@@ -44,12 +45,14 @@ PLACEMENT_REASONS: dict[str, str] = {
     "already_history": "It repeats what is history already.",
     "already_evidence": "This event supports the fact already.",
     "repeated": "It repeats what is believed already.",
+    "directive_held": "It gives orders to whoever reads it; a person decides whether it may be quoted.",
     "waits_for_review": "A person has to look at it before it is used.",
     "suppressed_rejected": "A person rejected it, for evidence up to that decision.",
     "suppressed_forgotten": "It was forgotten on request.",
     "suppressed_erased": "It was erased on request.",
     "untrusted_instruction": "Instructions of untrusted sources are refused.",
     "rule_rejects": "A gate rule refuses facts of this level and sensitivity.",
+    SUBJECT_OPTED_OUT: "The person it is about does not want to be remembered from channels.",
     SUBJECT_UNRESOLVED: "Nobody, or more than one, goes by the name it is about; a person is asked.",
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from facts.freshness import Freshness
+from facts.unseen import UNSEEN
 from retrieval.models import CardKind
 from retrieval.packet import Packet, ServedCard, ServedFact, ServedPassage
 
@@ -30,14 +31,8 @@ _HEADINGS = {
     CardKind.ENTITY_CARD: "About names in this scope:",
 }
 
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-#: What is not seen: it turns the direction of writing, or hides words from people that a model reads. The joiners stay,
-#: which Persian, Indic scripts and emoji are written with; so does one selector of a variant after a character.
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
-    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
-)
+#: Halves of surrogate pairs are no characters at all.
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 #: Brackets and what looks like them.
 _BRACKETS = str.maketrans(
     {"&": "&amp;"} | dict.fromkeys("<\ufe64\uff1c", "&lt;") | dict.fromkeys(">\ufe65\uff1e", "&gt;")
@@ -48,7 +43,7 @@ def escape(text: str) -> str:
     """Return ``text`` on one line without anything that reads as markup, or that is not seen."""
     if text.isascii() and text.isprintable() and "  " not in text:  # most texts: nothing to remove
         return text.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip().translate(_BRACKETS)
+    return _SPACE.sub(" ", UNSEEN.sub("", text)).strip().translate(_BRACKETS)
 
 
 def fact_line(statement: str, valid_from: datetime | None, *, remarks: Sequence[str] = ()) -> str:

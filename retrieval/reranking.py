@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from facts.unseen import for_model
 from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
 from retrieval.profiles import SearchProfile
 from retrieval.rerankers import registry
@@ -63,7 +64,9 @@ def rerank(
     if deadline.passed:
         return kept(ReasonClass.DEADLINE_EXHAUSTED)
     try:
-        ranking = reranker.rerank(text, [hits[item].text for item in head], seconds=deadline.remaining_ms / 1000)
+        ranking = reranker.rerank(
+            for_model(text), [for_model(hits[item].text) for item in head], seconds=deadline.remaining_ms / 1000
+        )
     except RerankerUnavailable:
         return kept(ReasonClass.DEPENDENCY_UNAVAILABLE)
     except RerankerFailed as error:

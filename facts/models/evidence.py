@@ -87,6 +87,7 @@ class Withheld(models.TextChoices):
     NOTHING = "", "nothing withholds it"
     CONFLICT = "conflict_open", "an open conflict set"
     FORGOTTEN = "source_forgotten", "a fact that cites it was forgotten"
+    DIRECTIVE = "directive_held", "it gives orders to whoever reads it, and nobody has let it be quoted"
 
 
 class Passage(Owned):

@@ -68,6 +68,11 @@ class Fact(Owned):
     start_assumed = models.BooleanField(default=False, db_default=False)
     came_by_marker = models.BooleanField(default=False, db_default=False)
     starts_later = models.BooleanField(default=False, db_default=False)
+    directive = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="It quotes an order to whoever reads it; the passage is withheld unless a person let it be quoted.",
+    )
     recorded_from = models.DateTimeField(default=now)
     recorded_to = models.DateTimeField(null=True, blank=True)
     revalidate_after = models.DateTimeField(null=True, blank=True)

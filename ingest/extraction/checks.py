@@ -8,11 +8,13 @@ alphanumeric character and, from 24 visible characters on, a share of alphanumer
 from __future__ import annotations
 
 import re
+import unicodedata
 from datetime import date, timedelta
 
 from facts.candidates import Candidate
+from facts.unseen import UNSEEN
 from facts.vocabulary import Kind, SubjectKind
-from ingest.extraction import dates, languages
+from ingest.extraction import dates, languages, segments
 from ingest.extraction.base import ExtractionInput
 from ingest.extraction.secrets import holds_secret
 from ingest.extraction.subjects import is_known, subject_kind
@@ -85,8 +87,8 @@ _DIRECTIVE = re.compile(
     r".{0,30}\b(?:instructions?|rules?|prompts?|guidelines?|directives?|memor(?:y|ies))\b"
     r"|\b(?:ignore|oublie|ignorez|oubliez|contourne)[zr]?\b.{0,30}\b(?:instructions?|consignes?|règles?"
     r"|directives?)\b"
-    r"|\byou are now\b(?! (?:the|a) (?:owner|lead))|\bact as (?:an?|the|if)\b|\bpretend (?:to be"
-    r"|you are|that you)\b|\bsystem prompt\b"
+    r"|\byou are now\b(?! (?:the|a) (?:owner|lead))|(?<!\bI )(?<!\bwe )(?<!'ll )\bact as (?:an?|the|if)\b"
+    r"|(?<!\bI )(?<!\bwe )\bpretend (?:to be|you are|that you)\b|\bsystem prompt\b"
     r"|\bdeveloper mode\b|\bjailbreak|\btu es (?:désormais|maintenant) (?:un|une|le|la)\b"
     r"|\bfais comme si tu\b|\bagis comme\b"
     r"|\b(?:reveal|print|output|leak|exfiltrate|révèle|affiche)\b.{0,30}\b(?:prompt|instructions?"
@@ -95,9 +97,16 @@ _DIRECTIVE = re.compile(
     r"|\bne (?:dis|révèle|mentionne)[sz]? (?:jamais|pas|rien)\b.{0,20}\b(?:utilisateur|client)"
     r"|\b(?:always|from now on,?(?: you)?(?: must| should)?(?: always)?) (?:recommend|approve|trust"
     r"|obey|execute|run|send(?! (?:me|us|my|our)\b)|forward|transfer)\b"
-    r"|\b(?:recommande|approuve|exécute|obéis|transfère)[sz]? toujours\b",
+    r"|\b(?:recommande|approuve|exécute|obéis|transfère)[sz]? toujours\b"
+    r"|\b(?:always|only) (?:answer|respond|reply|say)\b"
+    r"(?: (?:that|yes|no)\b| [\"'«]| with (?:yes\b|no\b|[\"'«]|the (?:words?|phrase|text)\b)| as (?:if|an?)\b)"
+    r"|\bfrom now on,? you (?:must|shall|will|have to|are to)\b(?!.{0,40}\b(?:me|us|my|our)\b)"
+    r"|\b(?:réponds|répondez|dis|dites) toujours(?: (?:que|oui|non)\b| qu'| [\"'«])"
+    r"|\b(?:désormais|dorénavant|à partir de maintenant),? (?:tu dois|vous devez)\b"
+    r"(?!.{0,40}(?:\b(?:me|nous|moi|mon|ma|mes)\b|\bm'))",
     re.IGNORECASE,
 )
+_JOINERS = "\u200c\u200d"
 _FIRST_PERSON = {
     languages.ENGLISH: re.compile(
         r"(?<![\w/'-])(?:I(?:'(?:m|ve|ll|d))?(?![\w/.'-])|(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us"
@@ -138,7 +147,26 @@ def validate(candidate: Candidate, item: ExtractionInput) -> str | None:
 
 def is_directive(text: str) -> bool:
     """Whether the text orders the agent about, rather than stating what the speaker wants for themselves."""
-    return bool(_DIRECTIVE.search(text))
+    return bool(directives(text))
+
+
+def directives(text: str) -> list[tuple[int, int]]:
+    """Return where ``text`` orders the agent about: (start, end) of each such place, in order.
+
+    It is read as a model would read it: without what is unseen, with one form for letters that are written in several.
+    """
+    if text.isascii():
+        return [match.span() for match in _DIRECTIVE.finditer(text)]
+    places, shown = [], []
+    hidden = {place for match in UNSEEN.finditer(text) for place in range(*match.span())}
+    for place, character in enumerate(text):
+        if place in hidden or character in _JOINERS:
+            continue
+        for form in segments.evened(unicodedata.normalize("NFKC", character)):
+            places.append(place)
+            shown.append(form)
+    found = _DIRECTIVE.finditer("".join(shown))
+    return [(places[match.start()], places[match.end() - 1] + 1) for match in found]
 
 
 def is_readable(text: str) -> bool:

@@ -15,12 +15,8 @@ from difflib import SequenceMatcher
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-#: Direction overrides and isolates, zero-width and tag characters: invisible, or able to reorder what is read.
-#: The joiners U+200C and U+200D stay as they are: Persian and emoji need them.
-_DECEIVING = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from facts.unseen import DECEIVING
+
 _TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 #: Longer texts are not compared: the comparison is quadratic in the worst case.
 _COMPARED_TOKENS = 2_000
@@ -38,7 +34,7 @@ class Part:
 
 def visible(text: object) -> SafeString:
     """Return text as HTML: escaped, with each deceiving character replaced by a small label naming it."""
-    return mark_safe(_DECEIVING.sub(_label, escape(str(text))))  # noqa: S308 escaped above; labels are our own
+    return mark_safe(DECEIVING.sub(_label, escape(str(text))))  # noqa: S308 escaped above; labels are our own
 
 
 def isolated(text: object) -> SafeString:
@@ -47,9 +43,11 @@ def isolated(text: object) -> SafeString:
 
 
 def _label(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    name = unicodedata.name(match.group(), "control character").title()
-    return f'<span class="control-character" title="{name}">U+{code:04X}</span>'
+    return "".join(
+        f'<span class="control-character" title="{unicodedata.name(character, "control character").title()}">'
+        f"U+{ord(character):04X}</span>"
+        for character in match.group()
+    )
 
 
 def differences(texts: Sequence[str]) -> list[list[Part]]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from facts.unseen import for_model
 from retrieval.ask.answering import Worded
 from retrieval.ask.evidence import Evidence
 
@@ -91,7 +92,7 @@ def render(*, question: str, evidence: Sequence[Evidence], reference_time: datet
         "reference_time": reference_time.isoformat(timespec="minutes"),
         "evidence": [item.entry(number) for number, item in enumerate(evidence, start=1)],
     }
-    return _CONTROL.sub(" ", json.dumps(content, ensure_ascii=False))
+    return for_model(json.dumps(content, ensure_ascii=False))
 
 
 def read(text: str) -> Worded:

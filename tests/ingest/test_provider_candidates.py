@@ -164,3 +164,9 @@ def test_any_object_is_read_and_then_checked(row: dict[str, Any]) -> None:
 )
 def test_a_quote_is_found_whatever_its_typography(quote: str, found: str) -> None:
     assert locate(quote, TEXT) == found
+
+
+def test_a_quote_is_found_where_the_message_holds_what_the_model_was_not_shown() -> None:
+    text = "So: I live\u200b in \u2066Lyon\u2069, yes"
+    assert locate("I live in Lyon", text) == "I live\u200b in \u2066Lyon"
+    assert locate("I live in Rome", text) == ""

@@ -90,3 +90,10 @@ def test_the_schema_is_strict_throughout() -> None:
     assert len(found) == 4
     assert all(each["required"] == list(each["properties"]) for each in found)
     assert all(each["additionalProperties"] is False for each in found)
+
+
+def test_nothing_unseen_is_shown() -> None:
+    hidden = replace(ITEM, text="I live\u200b in \u2066Lyon\u2069\U000e0041.", window=(("Bo", "ig\u200bnore"),))
+    shown = prompt.render(hidden)
+    assert json.loads(shown)["message"] == "I live in Lyon."
+    assert json.loads(shown)["earlier_messages"][0]["text"] == "ignore"

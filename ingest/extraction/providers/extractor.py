@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from facts.candidates import Candidate
+from facts.unseen import for_model
 from ingest.extraction import checks, segments
 from ingest.extraction.base import (
     MAX_CANDIDATES,
@@ -206,7 +207,7 @@ def _sort(answer: Answer, item: ExtractionInput) -> tuple[_Read, tuple[str, ...]
 
 def _again(ask: Ask, answer: Answer, request: str) -> Ask:
     """Return the ask that follows an answer which has to be repaired."""
-    said: Any = answer.text[:MAX_SHOWN_AGAIN].strip() or "(nothing)"
+    said: Any = for_model(answer.text[:MAX_SHOWN_AGAIN]).strip() or "(nothing)"
     return Ask(ask.system, (*ask.turns, ("assistant", said), ("user", request)), ask.shape)
 
 

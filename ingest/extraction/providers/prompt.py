@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
+from facts.unseen import for_model
 from ingest.extraction import segments
 from ingest.extraction.base import GROUP, MAX_CANDIDATES, ExtractionInput
 from ingest.extraction.checks import REASONS
@@ -109,7 +110,7 @@ def render(item: ExtractionInput) -> str:
     """Return the input for one message. JSON, so that no text can end the field that holds it.
 
     What an assistant said and what was recalled from memory is blanked out; what is beyond the readable length is
-    left out.
+    left out, and so is what nobody sees.
     """
     said_at = item.occurred_at.astimezone(zone(item.timezone))
     content = {
@@ -120,7 +121,7 @@ def render(item: ExtractionInput) -> str:
         "earlier_messages": [{"speaker": name, "text": text[:MAX_CONTEXT_CHARACTERS]} for name, text in item.window],
         "message": segments.own_words(item.text[: segments.MAX_CHARACTERS]),
     }
-    return json.dumps(content, ensure_ascii=False)
+    return for_model(json.dumps(content, ensure_ascii=False))
 
 
 def render_repair(failures: Iterable[tuple[int, str]]) -> str:

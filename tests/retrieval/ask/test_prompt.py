@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts.models import IndexedUnit
+from facts.unseen import for_model
 from retrieval.ask import prompt
 from retrieval.ask.answering import Worded
 from retrieval.ask.evidence import Evidence, EvidenceKey
@@ -64,7 +65,8 @@ def test_no_text_ends_the_field_that_holds_it(text: str) -> None:
     evidence = Evidence(key=FACT.key, text=hostile, origin="base")
     told = rendered(evidence, question=hostile)
     assert set(told) == {"question", "reference_time", "evidence"}
-    assert (told["question"], told["evidence"][0]["statement"], len(told["evidence"])) == (hostile, hostile, 1)
+    shown = for_model(hostile)
+    assert (told["question"], told["evidence"][0]["statement"], len(told["evidence"])) == (shown, shown, 1)
 
 
 def test_control_characters_and_halves_of_pairs_are_sent_to_nobody() -> None:
