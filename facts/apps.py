@@ -13,7 +13,8 @@ class FactsConfig(AppConfig):
     verbose_name = "Facts and evidence"
 
     def ready(self) -> None:
-        """Tell the registry how the tables of the ledger are wiped."""
-        from facts import erasure_stores
+        """Tell the registry how the ledger's tables are wiped, and the job ledger who gives long work its turns."""
+        from facts import erasure_stores, jobs, long_jobs
 
         erasure_stores.register_stores()
+        jobs.register_runner(long_jobs.TURN, "facts.tasks.work_on")

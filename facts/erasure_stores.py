@@ -86,6 +86,7 @@ def register_stores() -> None:
         "facts.PredicateAlias": "names of predicates, which belong to no subject",
         "facts.EmbeddingSpace": "names of models",
         "facts.RefusedText": "ids and instants",
+        "facts.LongJob": "ids, paths, cursors and counts of work, and who began or stopped it",
         "facts.AuditEntry": "ids, states, flags, counts and hashes, and who decided",
         "facts.AuditTip": "a number and a hash",
         "facts.OutboxEntry": "ids and states",

@@ -197,6 +197,18 @@ def postpone(claim_: Claim, *, error_class: str, pause: timedelta = timedelta(0)
     return job
 
 
+def go_on(claim_: Claim) -> bool:
+    """Put back a job that got ahead and has more to do: due at once, with a fresh set of attempts, and queued again.
+
+    ``False`` when the claim was lost meanwhile.
+    """
+    change = {"status": JobStatus.QUEUED, "run_after": now(), "attempts": 0, "claim_token": None}
+    if not _mine(claim_).update(error="", error_class="", **change):
+        return False
+    dispatch(claim_.job)
+    return True
+
+
 def fail(claim_: Claim, *, error_class: str, error: str = "", retryable: bool = True) -> Job:
     """Record a failure: queued again after a growing pause, or dead when it cannot help or was the last attempt.
 

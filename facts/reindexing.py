@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from facts import isolation, textindex
-from facts.models import Account, CommonLexemes, IndexedUnit
+from facts.models import Account, CommonLexemes, FactText, IndexedUnit, PassageText
 from facts.tenancy import account_transaction
 from facts.textindex import IndexText
 
@@ -51,10 +51,22 @@ def pending() -> list[uuid.UUID]:
     return list(behind.order_by("id").values_list("id", flat=True))
 
 
-def reindex(account_id: uuid.UUID, *, most: int | None = None) -> int:
+def _untold(rows: int) -> None:
+    """Tell nobody."""
+
+
+def count_rows(account_id: uuid.UUID) -> int:
+    """Return how many text rows the account has, in whatever form."""
+    with account_transaction(account_id):
+        facts = FactText.objects.filter(account_id=account_id).count()
+        return facts + PassageText.objects.filter(account_id=account_id).count()
+
+
+def reindex(account_id: uuid.UUID, *, most: int | None = None, note: Callable[[int], None] = _untold) -> int:
     """Bring the account's text rows into the present form, at least ``most`` of them; return how many were looked at.
 
-    When all are, the account says so, and its counts of common lexemes are made anew.
+    When all are, the account says so, and its counts of common lexemes are made anew. ``note`` is told after each chunk
+    how many were looked at so far.
     """
     looked_at = 0
     while most is None or looked_at < most:
@@ -63,6 +75,7 @@ def reindex(account_id: uuid.UUID, *, most: int | None = None) -> int:
         if not count:
             break
         looked_at += count
+        note(looked_at)
     return looked_at
 
 

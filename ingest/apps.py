@@ -15,10 +15,15 @@ class IngestConfig(AppConfig):
     def ready(self) -> None:
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
-        from facts import jobs, raw_text
+        from facts import jobs, long_jobs, raw_text
         from ingest import embedding_usage, erasure_stores, line, raw_words
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
         port.register(embedding_usage.book)
+        for name, title, unit, command in (
+            ("slack_export", "Importing a Slack export", "messages", "manage.py import_slack_export"),
+            ("extraction", "Reading messages for facts", "messages", "manage.py import_slack_export --wait"),
+        ):
+            long_jobs.register(long_jobs.Kind(name=name, title=title, unit=unit, command=command))
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()

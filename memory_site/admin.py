@@ -13,6 +13,7 @@ from facts.models import (
     Fact,
     Identity,
     Job,
+    LongJob,
     Membership,
     Scope,
     Subject,
@@ -37,6 +38,7 @@ from memory_site.admin_pages.fact_pages import FactAdmin
 from memory_site.admin_pages.gate_pages import GateRuleAdmin
 from memory_site.admin_pages.import_pages import ImportRunAdmin
 from memory_site.admin_pages.key_pages import ApiKeyAdmin
+from memory_site.admin_pages.long_work_pages import LongJobAdmin
 from memory_site.admin_pages.profile_pages import ProfileAdmin
 from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
 from memory_site.admin_pages.review_pages import ReviewAdmin
@@ -61,6 +63,7 @@ PAGES = {
     Grant: GrantAdmin,
     Identity: IdentityAdmin,
     Account: AccountAdmin,
+    LongJob: LongJobAdmin,
     Job: JobAdmin,
     AuditEntry: AuditAdmin,
     ForgetReceipt: ForgetReceiptAdmin,

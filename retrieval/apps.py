@@ -14,13 +14,20 @@ class RetrievalConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what other apps ask reading for."""
-        from facts import outbox
+        from facts import long_jobs, outbox
         from governance import trace_access
         from retrieval import erasure_stores, selectors
         from retrieval.cards import marking
         from retrieval.embedders import registry
         from retrieval.rerankers import registry as rerankers
 
+        for name, title, unit in (
+            ("reembed", "Making vectors", "vectors"),
+            ("reindex_text", "Indexing text again", "rows"),
+            ("rebuild_entities", "Reading names again", "scopes"),
+            ("calibrate_recall_gate", "Measuring the recall gate", "questions"),
+        ):
+            long_jobs.register(long_jobs.Kind(name=name, title=title, unit=unit, command=f"manage.py {name}"))
         registry.register()
         rerankers.register()
         trace_access.register(selectors.may_inspect)

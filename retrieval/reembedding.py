@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic, sleep
 
-from facts import embedding, index, refused_texts
+from facts import embedding, index, long_jobs, refused_texts
+from facts.actors import system
 from facts.embedding import EmbeddingProvider, Space
 from facts.models import EmbeddingSpace
 from facts.tenancy import account_transaction
@@ -15,6 +16,8 @@ from retrieval import vectors
 
 #: Vectors deleted in one transaction.
 DROP_CHUNK = 2_000
+#: Kind of long work (``facts.long_jobs``): the vectors of one account.
+REEMBED = "reembed"
 #: Rounds over all accounts: in each, only what was written or locked during the one before is left.
 MAX_ROUNDS = 5
 
@@ -74,7 +77,8 @@ def run(planned: Plan, *, note: Callable[[Progress], None]) -> Progress:
     """Write every missing vector, oldest first, then let the new space serve; ``note`` is told of each chunk.
 
     What is written meanwhile is found in the space that served, and gets its new vector in a further round: before the
-    switch, and once more after it. May be stopped at any moment and run again. Raises :class:`NotComplete`.
+    switch, and once more after it. May be stopped at any moment and run again. Raises :class:`NotComplete`, and
+    ``long_jobs.CancelAsked`` when somebody ended the work of an account.
     """
     embedding.note_asked_for()
     progress = Progress(total=planned.total, started=monotonic())
@@ -83,11 +87,12 @@ def run(planned: Plan, *, note: Callable[[Progress], None]) -> Progress:
         progress.written += written
         note(progress)
 
+    _fill_recorded(planned, count)
     for _ in range(MAX_ROUNDS):
-        _fill(planned, count)
         left = vectors.missing_everywhere(planned.space)
         if left == 0:
             break
+        _fill(planned, count)
     else:
         raise NotComplete(f"{left:,} vectors are still missing: they are changed while they are read; run it again")
     if not planned.serves:
@@ -121,9 +126,33 @@ def drop(unused: Space) -> int:
     return dropped
 
 
+def _fill_recorded(planned: Plan, count: Callable[[int], None]) -> None:
+    """Fill the accounts that lack vectors, each with a record of its progress."""
+    for account_id, missing in planned.missing.items():
+        title = planned.provider.identity.model
+        with long_jobs.working(account_id, kind=REEMBED, title=title, total=missing, actor=system(REEMBED)) as work:
+            _fill_one(planned, account_id, _both(count, work))
+
+
+def _both(count: Callable[[int], None], work: long_jobs.Run) -> Callable[[int], None]:
+    before = work.job.done
+
+    def note(written: int) -> None:
+        nonlocal before
+        before += written
+        count(written)
+        work.advance(before)
+
+    return note
+
+
 def _fill(planned: Plan, count: Callable[[int], None]) -> None:
+    for account_id in vectors.account_ids():
+        _fill_one(planned, account_id, count)
+
+
+def _fill_one(planned: Plan, account_id: uuid.UUID, count: Callable[[int], None]) -> None:
     try:
-        for account_id in vectors.account_ids():
-            vectors.fill(account_id, provider=planned.provider, space=planned.space, note=count)
+        vectors.fill(account_id, provider=planned.provider, space=planned.space, note=count)
     except vectors.EmbedderFailed:
         raise NotComplete("the embedder failed; the log says how. What was written is kept: run it again") from None

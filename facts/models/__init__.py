@@ -20,6 +20,7 @@ from facts.models.index import (
     PassageVector,
     RefusedText,
 )
+from facts.models.long_jobs import LongJob
 from facts.models.records import AuditEntry, AuditTip, Job, OutboxEntry
 from facts.models.tenancy import (
     Account,
@@ -62,6 +63,7 @@ __all__ = [
     "Identity",
     "IndexedUnit",
     "Job",
+    "LongJob",
     "Membership",
     "OutboxEntry",
     "Passage",

@@ -14,9 +14,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from facts import long_jobs
 from facts.actors import system
 from facts.clock import now
-from facts.models import Subject
+from facts.models import LongJob, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import SourceType
 from governance.access import Principal, Right
@@ -74,15 +75,6 @@ class Options:
             "limit": self.limit,
             "origin_trust": self.origin_trust or "",
         }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far an import has come: records and what became of them."""
-
-    done: int
-    total: int
-    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +144,13 @@ def examine(path: Path, options: Options) -> Imported:
 
 
 def import_export(
-    account_id: uuid.UUID, path: Path, options: Options, *, watch: Callable[[Progress], None] = lambda progress: None
+    account_id: uuid.UUID, path: Path, options: Options, *, watch: Callable[[LongJob], None] = lambda work: None
 ) -> Imported:
     """Take in an export, continuing an import of it that was interrupted; each message is stored once.
 
-    A file that cannot be read is noted and left out. Raises :class:`Unreadable` when nothing can be read, and
-    ``DomainError`` (``invalid_scope``).
+    A file that cannot be read is noted and left out. ``watch`` is shown the progress after each segment. Raises
+    :class:`Unreadable` when nothing can be read, ``DomainError`` (``invalid_scope``), and ``long_jobs.CancelAsked``
+    when somebody ended it.
     """
     plan = _plan(path, options)
     principal = Principal(
@@ -183,13 +176,17 @@ def import_export(
             for channel in plan.export.channels
         }
     left = options.limit
-    for channel, name in plan.files:
-        if left == 0:
-            break
-        looked_at = _import_file(
-            principal, run, channels[channel.identifier], plan, name, authors=authors, limit=left, watch=watch
-        )
-        left = None if left is None else left - looked_at
+    with long_jobs.working(
+        account_id, kind=KIND, input_key=str(run.id), title=path.name, total=run.messages, actor=principal.actor
+    ) as work:
+        for channel, name in plan.files:
+            if left == 0:
+                break
+            to = channels[channel.identifier]
+            looked_at = _import_file(
+                principal, run, to, plan, name, authors=authors, limit=left, work=work, watch=watch
+            )
+            left = None if left is None else left - looked_at
     with account_transaction(account_id):
         faults = _close(run, _faults_of_folders(plan.export))
     return Imported(
@@ -267,7 +264,8 @@ def _import_file(
     *,
     authors: dict[str, Subject],
     limit: int | None,
-    watch: Callable[[Progress], None],
+    work: long_jobs.Run,
+    watch: Callable[[LongJob], None],
 ) -> int:
     """Take in what is left of one file; returns how many of its records count against the limit."""
     try:
@@ -286,7 +284,9 @@ def _import_file(
             row.position += len(segment)
             row.save(update_fields=["position"])
             _note_progress(run, counts, done=len(segment))
-        watch(Progress(done=run.messages_done, total=run.messages, counts=run.counts))
+            work.note(run.messages_done, counts=counts)
+        watch(work.job)
+        work.check()
     return len(records)
 
 

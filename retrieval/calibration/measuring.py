@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from facts import embedding
@@ -36,11 +36,17 @@ class Found:
     text: str
 
 
-def measure_store(account_id: uuid.UUID, *, scope_path: str, limit: int) -> Measured:
+def _untold(done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def measure_store(
+    account_id: uuid.UUID, *, scope_path: str, limit: int, note: Callable[[int, int], None] = _untold
+) -> Measured:
     """Measure by questions made of the store: of up to ``limit`` items, and as many about nothing in it.
 
     Each is asked in the scope of its item and as its item's subject. ``scope_path`` narrows to one scope, empty for
-    all. Raises ``EmbeddingUnavailable``.
+    all. ``note`` is told, after each, how many of how many items are done. Raises ``EmbeddingUnavailable``.
     """
     measured = Measured()
     with account_transaction(account_id):
@@ -55,16 +61,24 @@ def measure_store(account_id: uuid.UUID, *, scope_path: str, limit: int) -> Meas
         measured.strangers += [min(strangers)] if strangers else []
         about_nothing = OFF_TOPIC[number % len(OFF_TOPIC)]
         _note_nearest(measured.off_topic, _ask(account_id, about_nothing, path=path, reader=item.subject_id))
+        note(number + 1, len(items))
     return measured
 
 
-def measure_labelled(account_id: uuid.UUID, questions: Sequence[Labelled], *, scope_path: str) -> Measured:
+def measure_labelled(
+    account_id: uuid.UUID,
+    questions: Sequence[Labelled],
+    *,
+    scope_path: str,
+    note: Callable[[int, int], None] = _untold,
+) -> Measured:
     """Measure by the questions of a file. Those without an answer count as questions about nothing.
 
-    Raises ``EmbeddingUnavailable``.
+    ``note`` is told, before each, how many of how many are done. Raises ``EmbeddingUnavailable``.
     """
     measured = Measured()
-    for asked in questions:
+    for number, asked in enumerate(questions):
+        note(number, len(questions))
         with account_transaction(account_id):
             subject: Subject | None = get_subject(account_id, key=asked.subject_key) if asked.subject_key else None
         path = asked.scope_path or scope_path or "/"

@@ -7,17 +7,18 @@ import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from facts import raw_text
-from facts.models import Account, Event, Fact, Identity, Job, Passage, Relation, Subject
+from facts.models import Account, Event, Fact, Identity, Job, LongJob, Passage, Relation, Subject
 from ingest import processing, reading
 from ingest.line import Part
 from ingest.models import ChannelBinding, EventOutcome, ImportedFile, ImportRun
 from ingest.slack import delivery, importing, summary
 from ingest.slack.export import Unreadable
-from ingest.slack.importing import Imported, Options, Progress, examine, import_export
+from ingest.slack.importing import Imported, Options, examine, import_export
 from ingest.slack.messages import Deleted, Skipped
 from tests.factories import AccountFactory, IdentityFactory, SubjectFactory, entered
 from tests.ingest.fakes import FakeExtractor, cities
@@ -53,7 +54,7 @@ def test_a_message_is_kept_with_its_time_its_people_and_its_place(account: Accou
     assert (event.scope.path, event.subject.key, event.speaker) == ("/slack/general", "ana", event.subject)
     assert (event.channel_id, event.channel_name, event.platform_user_id) == ("C1", "general", "U1")
     assert (event.ts, event.thread, event.urls) == (message["ts"], f"{START - 5}.000000", ["https://x.org"])
-    assert event.payload["slack"] == {"user": "U1", "mentions": ["U2"]}
+    assert event.payload["slack"] == {"user": "U1", "mentions": ["U2"], "digest": ANY}
     assert event.recorded_claims == {"source": "slack", "import": str(got.run_id)}
 
 
@@ -340,7 +341,7 @@ def test_what_no_database_stores_is_replaced_or_skipped(account: Account, tmp_pa
     assert got.counts == {"captured": 2, "no_author": 2}
     event = Event.objects.get(ts=records[0]["ts"])
     assert (event.text, event.urls) == ("a b @U  \ufffd (https://x.org/)", ["https://x.org/"])
-    assert event.payload["slack"] == {"user": "U1", "client_msg_id": " "}
+    assert event.payload["slack"] == {"user": "U1", "client_msg_id": " ", "digest": ANY}
 
 
 @pytest.mark.parametrize("inside", ["", "My Export Jan 2025/"])
@@ -393,7 +394,7 @@ def test_a_killed_import_goes_on_where_it_was(
     }
     path = write(tmp_path, days)
 
-    def killed(progress: Progress) -> None:
+    def killed(progress: LongJob) -> None:
         if progress.done == 4:
             raise KeyboardInterrupt
 
@@ -402,7 +403,7 @@ def test_a_killed_import_goes_on_where_it_was(
     run = ImportRun.objects.get()
     assert (run.status, run.messages_done, run.messages, run.counts) == ("running", 4, 8, {"captured": 4})
     assert list(ImportedFile.objects.values_list("name", "position")) == [(f"{DAY}.json", 4)]
-    seen: list[Progress] = []
+    seen: list[LongJob] = []
     got = import_export(account.id, path, Options(), watch=seen.append)
     assert (got.run_id, got.messages, got.counts) == (run.id, 8, {"captured": 8})
     assert [progress.done for progress in seen] == [5, 7, 8]
@@ -412,7 +413,7 @@ def test_a_killed_import_goes_on_where_it_was(
 def test_a_file_that_changed_since_the_kill_is_read_again(account: Account, tmp_path: Path) -> None:
     path = write(tmp_path, {DAY: [said("one")]})
 
-    def killed(progress: Progress) -> None:
+    def killed(progress: LongJob) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -33,6 +33,7 @@ from facts.models import (
     Fact,
     Identity,
     Job,
+    LongJob,
     Membership,
     Subject,
     Suppression,
@@ -251,6 +252,7 @@ def _plant(account: Account) -> dict[type[Model], Model]:
         RetrievalProfile.objects.create(**written, name="balanced", version=1, note=MARKER),
         StoredQuery.objects.create(**written, query=MARKER, subject_key=ana.key),
         ImportRun.objects.create(account=account, kind="slack_export", source=MARKER),
+        LongJob.objects.create(account=account, kind="slack_export", title=MARKER, unit="messages"),
         AuditEntry.objects.all()[0],
     ]
     return {type(row): row for row in rows}

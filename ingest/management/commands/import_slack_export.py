@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import uuid
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
@@ -12,8 +11,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from facts import long_jobs
+from facts.actors import system
 from facts.errors import DomainError
 from facts.models import Account
+from facts.progress_teller import Teller
 from facts.tenancy import account_transaction
 from facts.vocabulary import OriginTrust
 from governance.fields import parse_instant
@@ -21,14 +23,13 @@ from ingest import line, processing, reasons
 from ingest.line import Part
 from ingest.slack import importing, summary
 from ingest.slack.export import Unreadable
-from ingest.slack.importing import Imported, Options, Progress
+from ingest.slack.importing import Imported, Options
 from ingest.slack.messages import SKIPPED
 
-#: Seconds between two lines of progress where there is no terminal to rewrite one line on.
-QUIET = 5.0
 #: Seconds of one turn of processing, between two looks at what is left.
 TURN = 2.0
-BAR = 24
+#: Kind of long work (``facts.long_jobs``): reading what waits for facts.
+EXTRACT = "extraction"
 
 
 class Command(BaseCommand):
@@ -77,13 +78,15 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 imported = importing.examine(options["path"], wanted)
             else:
-                bar = _Bar(self, "imported")
-                imported = importing.import_export(account.id, options["path"], wanted, watch=bar.show)
-                bar.end()
+                teller = Teller(self.stdout)
+                imported = importing.import_export(account.id, options["path"], wanted, watch=teller.tell)
+                teller.end()
         except Unreadable as error:
             raise CommandError(f"{options['path']}: {error}") from error
         except DomainError as error:
             raise CommandError(error.message) from error
+        except long_jobs.CancelAsked:
+            raise CommandError("Cancelled; what was imported stays. Started again, it goes on.") from None
         self._report(imported, dry=options["dry_run"])
         if options["wait"] and not options["dry_run"]:
             self._process(account)
@@ -107,15 +110,17 @@ class Command(BaseCommand):
         """Read everything that waits in the account for facts."""
         with account_transaction(account.id):
             total = line.pending(Part(account_id=account.id)).count()
-        bar, left = _Bar(self, "read for facts"), total
-        while left:
-            drained = processing.drain(Part(account_id=account.id), seconds=TURN)
-            bar.show(Progress(done=total - drained.pending, total=total, counts={}))
-            if not drained.processed and drained.pending == left:
-                self.stderr.write(f"{left} messages pause before another try; the worker goes on with them.")
-                break
-            left = drained.pending
-        bar.end()
+        teller, left = Teller(self.stdout), total
+        with long_jobs.working(account.id, kind=EXTRACT, total=total, actor=system(EXTRACT)) as run:
+            while left:
+                drained = processing.drain(Part(account_id=account.id), seconds=TURN)
+                run.advance(total - drained.pending if drained.pending < total else 0)
+                teller.tell(run.job)
+                if not drained.processed and drained.pending == left:
+                    self.stderr.write(f"{left} messages pause before another try; the worker goes on with them.")
+                    break
+                left = drained.pending
+        teller.end()
 
     def _report_facts(self, account: Account, run_id: uuid.UUID | None) -> None:
         """Say what came of the messages."""
@@ -127,45 +132,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"{count:>8}  {result:<10}{reason:<24}{reasons.explain(reason)}".rstrip())
 
 
-class _Bar:
-    """Progress: how many of how many, how fast, and how long it will take."""
-
-    def __init__(self, command: BaseCommand, what: str) -> None:
-        self._out = command.stdout
-        self._what = what
-        self._began = self._last = time.monotonic()
-        self._on_terminal = bool(command.stdout.isatty())
-
-    def show(self, progress: Progress) -> None:
-        """Show where the work is; on a terminal always on the same line."""
-        at = time.monotonic()
-        if not self._on_terminal and at - self._last < QUIET:
-            return
-        self._last = at
-        rate = progress.done / max(at - self._began, 0.001)
-        left = (progress.total - progress.done) / rate if rate else 0
-        filled = BAR * progress.done // max(progress.total, 1)
-        text = (
-            f"[{'#' * filled}{'.' * (BAR - filled)}] {progress.done}/{progress.total} {self._what},"
-            f" {rate:.0f}/s, {_duration(left)} left"
-        )
-        self._out.write(f"\r{text:<79}" if self._on_terminal else text, ending="" if self._on_terminal else "\n")
-        self._out.flush()
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._on_terminal:
-            self._out.write("")
-
-
 def _meaning(count: str) -> str:
     """Return the sentence that explains a count; "" for what explains itself."""
     return "A notice of Slack's own: nobody said it." if count.startswith("subtype:") else SKIPPED.get(count, "")
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _channel(text: str) -> tuple[str, str]:

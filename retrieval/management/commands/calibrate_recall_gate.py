@@ -8,13 +8,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from facts import long_jobs
+from facts.actors import system
 from facts.errors import DomainError
 from facts.models import Account
+from facts.progress_teller import Teller
 from facts.tenancy import normalise_path
 from retrieval.calibration import measuring, questions
 from retrieval.calibration.report import report
 from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable, identity_key
+
+#: Kind of long work (``facts.long_jobs``).
+CALIBRATE = "calibrate_recall_gate"
 
 
 class Command(BaseCommand):
@@ -75,20 +81,26 @@ class Command(BaseCommand):
             raise CommandError(error.message) from error
         except EmbeddingUnavailable as error:
             raise CommandError(f"The embedder failed: {error}") from error
+        except long_jobs.CancelAsked:
+            raise CommandError("Cancelled; nothing was recommended.") from None
         self._print(found)
         if options["json"]:
             options["json"].write_text(json.dumps(found, indent=2) + "\n")
 
     def _measure(self, account: Account, scope: str, options: dict[str, Any]) -> dict[str, Any]:
-        if options["questions"] is None:
-            measured = measuring.measure_store(account.id, scope_path=scope, limit=options["sample"])
-        else:
-            try:
-                with options["questions"].open(encoding="utf-8") as lines:
-                    labelled = questions.read(lines)
-            except (OSError, ValueError) as error:
-                raise CommandError(f"{options['questions']}: {error}") from error
-            measured = measuring.measure_labelled(account.id, labelled, scope_path=scope)
+        labelled = None if options["questions"] is None else _read(options["questions"])
+        teller = Teller(self.stdout)
+        with long_jobs.working(account.id, kind=CALIBRATE, title=scope, actor=system(CALIBRATE)) as run:
+
+            def note(done: int, total: int) -> None:
+                run.advance(done, total=total)
+                teller.tell(run.job)
+
+            if labelled is None:
+                measured = measuring.measure_store(account.id, scope_path=scope, limit=options["sample"], note=note)
+            else:
+                measured = measuring.measure_labelled(account.id, labelled, scope_path=scope, note=note)
+        teller.end()
         return report(measured, max_refusals=options["max_refusals"], made=options["questions"] is None)
 
     def _print(self, found: dict[str, Any]) -> None:
@@ -106,6 +118,14 @@ class Command(BaseCommand):
         self.stdout.write(f"HAKI_RECALL_MAX_DISTANCE={advice['HAKI_RECALL_MAX_DISTANCE']}")
         if advice["MEMORY_RECALL_SCORE_SHARE"] is not None:
             self.stdout.write(f"MEMORY_RECALL_SCORE_SHARE={advice['MEMORY_RECALL_SCORE_SHARE']}")
+
+
+def _read(path: Path) -> list[questions.Labelled]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return questions.read(lines)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: {error}") from error
 
 
 def _percent(value: float | None) -> str:

@@ -6,10 +6,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from facts import long_jobs
+from facts.actors import system
 from facts.errors import DomainError
 from facts.models import Account, Scope
 from facts.tenancy import account_transaction, get_scope
 from retrieval.entities import proposing, rebuilding
+from retrieval.entities.rebuilding import Rebuilt
+
+#: Kind of long work (``facts.long_jobs``).
+REBUILD = "rebuild_entities"
 
 
 class Command(BaseCommand):
@@ -30,15 +36,32 @@ class Command(BaseCommand):
             raise CommandError(f"There is no account '{options['account']}'.")
         scopes = self._scopes(account, options["scope"])
         dry_run = options["dry_run"]
-        for number, scope in enumerate(scopes, start=1):
-            rebuilt = rebuilding.rebuild_scope(account.id, scope.id, dry_run=dry_run, progress=self._tell)
-            would = "would hold" if dry_run else "hold"
-            self.stdout.write(
-                f"{number} of {len(scopes)}  {scope.path}: {rebuilt.facts} facts {would} "
-                f"{rebuilt.mentions} mentions of {rebuilt.names} names."
-            )
-        if not dry_run and not options["scope"]:
+        if dry_run:
+            for number, scope in enumerate(scopes, start=1):
+                rebuilt = rebuilding.rebuild_scope(account.id, scope.id, dry_run=True, progress=self._tell)
+                self._report(number, len(scopes), scope, rebuilt, "would hold")
+            return
+        try:
+            self._rebuild(account, scopes)
+        except long_jobs.CancelAsked:
+            raise CommandError("Cancelled; the scopes that were read stay as they are now.") from None
+        if not options["scope"]:
             self.stdout.write(f"{proposing.propose_afresh(account.id)} names compared with each other.")
+
+    def _rebuild(self, account: Account, scopes: list[Scope]) -> None:
+        """Read scope after scope, with a record of the progress."""
+        total = len(scopes)
+        with long_jobs.working(account.id, kind=REBUILD, total=total, actor=system(REBUILD)) as run:
+            for number, scope in enumerate(scopes, start=1):
+                rebuilt = rebuilding.rebuild_scope(account.id, scope.id, dry_run=False, progress=self._tell)
+                self._report(number, total, scope, rebuilt, "hold")
+                run.advance(number, counts={"facts": rebuilt.facts, "mentions": rebuilt.mentions})
+
+    def _report(self, number: int, total: int, scope: Scope, rebuilt: Rebuilt, hold: str) -> None:
+        self.stdout.write(
+            f"{number} of {total}  {scope.path}: {rebuilt.facts} facts {hold} "
+            f"{rebuilt.mentions} mentions of {rebuilt.names} names."
+        )
 
     def _scopes(self, account: Account, path: str | None) -> list[Scope]:
         with account_transaction(account.id):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from facts import embedding
+from facts import embedding, long_jobs
 from facts.embedding import Space
 from facts.models import Account
 from retrieval import reembedding, vectors
@@ -47,6 +47,8 @@ class Command(BaseCommand):
             progress = reembedding.run(planned, note=_Lines(self.stdout.write))
         except reembedding.NotComplete as error:
             raise CommandError(f"Not complete, and not switched over: {error}.") from error
+        except long_jobs.CancelAsked:
+            raise CommandError("Cancelled, and not switched over; what was written is kept.") from None
         self.stdout.write(f"{progress.written:,} vectors written in {monotonic() - progress.started:.1f} s.")
         self._tell_refused(planned)
         if not planned.serves:
