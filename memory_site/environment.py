@@ -202,6 +202,49 @@ TABLE: tuple[Setting, ...] = (
         "Storage",
     ),
     Setting(
+        "MEMORY_INTERNAL_HOSTS",
+        names,
+        (),
+        "Internal hosts that pages are fetched from and webhooks are sent to all the same: `host` or `host:port`. "
+        "Anything else private, local or reserved is refused.",
+        "Web pages",
+    ),
+    Setting(
+        "MEMORY_OUTGOING_PORTS",
+        names,
+        ("80", "443"),
+        "Ports of other hosts that pages are fetched from and webhooks are sent to.",
+        "Web pages",
+    ),
+    Setting(
+        "MEMORY_FETCH_URLS",
+        switch,
+        True,
+        "Fetch the pages that channel messages name. Each is asked for once a week at most; off: only on request.",
+        "Web pages",
+    ),
+    Setting("MEMORY_FETCH_SECONDS", integer, 20, "Seconds that fetching one page may take, all together.", "Web pages"),
+    Setting("MEMORY_FETCH_BYTES", integer, 5_000_000, "Bytes of the largest page that is read.", "Web pages"),
+    Setting(
+        "JINA_API_KEY",
+        text,
+        "",
+        "Key for the Jina Reader, which then fetches public pages. Empty: they are fetched directly.",
+        "Web pages",
+        secret=True,
+    ),
+    Setting("JINA_READER_URL", text, "https://r.jina.ai/", "Address of the Jina Reader.", "Web pages"),
+    Setting("TAVILY_API_KEY", text, "", "Key for Tavily; web search needs it.", "Web pages", secret=True),
+    Setting("TAVILY_BASE_URL", text, "https://api.tavily.com", "Address of Tavily.", "Web pages"),
+    Setting(
+        "SUMMARY_PROVIDER",
+        text,
+        "none",
+        "Who sums up fetched pages: `none` (their first sentences, as they are), `anthropic` or `openai`. A key alone "
+        "changes nothing.",
+        "Web pages",
+    ),
+    Setting(
         "EXTRACTION_PROVIDER",
         text,
         "rules",
@@ -255,6 +298,14 @@ TABLE: tuple[Setting, ...] = (
         integer,
         30,
         "Seconds that all tries of wording one answer may take together; a request waits for them.",
+        "Models",
+    ),
+    Setting(
+        "MOOD_PROVIDER",
+        text,
+        "none",
+        "Who scores moods: `none` (by words alone), `anthropic` or `openai`, with that provider's model. A key alone "
+        "changes nothing.",
         "Models",
     ),
     Setting(
