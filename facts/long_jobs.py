@@ -47,10 +47,12 @@ class TakenOver(Exception):
 class Step:
     """What one step came to.
 
-    ``pause`` is waited before the next one. ``reason`` names what it waits for, "" for an ordinary pause.
+    ``pause`` is waited before the next one. ``reason`` names what it waits for, "" for an ordinary pause. ``failed`` names
+    why the work cannot go on, where trying again does not help; "" when it can.
     """
 
     finished: bool = False
+    failed: str = ""
     pause: timedelta = timedelta()
     reason: str = ""
 
@@ -60,6 +62,7 @@ class Kind:
     """A kind of long work: ``title`` for people, the plural noun of what it counts, and how it goes on.
 
     ``step`` does the next step outside of any transaction. Work without one is done by ``command`` in its own process.
+    ``ended`` is called in the transaction that closes the work, however it ended.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Kind:
     unit: str
     command: str = ""
     step: Callable[[Run], Step] | None = None
+    ended: Callable[[LongJob], None] | None = None
 
 
 _kinds: dict[str, Kind] = {}
@@ -135,7 +139,7 @@ class Run:
                 row = self._row()
             except TakenOver:
                 return
-            _leave(row, state, error_class=error_class, resume_at=resume_at)
+            leave(row, state, error_class=error_class, resume_at=resume_at)
             self.job = row
 
     def _row(self) -> LongJob:
@@ -191,7 +195,7 @@ def take(account_id: uuid.UUID, job_id: uuid.UUID) -> Run | None:
         if job is None or not job.is_open:
             return None
         if job.state == LongJobState.CANCELLING:
-            _leave(job, LongJobState.CANCELLED)
+            leave(job, LongJobState.CANCELLED)
             return None
         return _take(job)
 
@@ -242,7 +246,7 @@ def cancel(account_id: uuid.UUID, job_id: uuid.UUID, *, actor: Actor) -> LongJob
         job.state = LongJobState.CANCELLING
         job.save(update_fields=["state"])
     else:
-        _leave(job, LongJobState.CANCELLED)
+        leave(job, LongJobState.CANCELLED)
     _record(job, "long_job.cancelled", actor)
     return job
 
@@ -306,6 +310,18 @@ def class_of(error: Exception) -> str:
     return (error.code if isinstance(error, DomainError) else type(error).__name__)[:128]
 
 
+def leave(job: LongJob, state: LongJobState, *, error_class: str = "", resume_at: datetime | None = None) -> None:
+    """Leave work in ``state`` with nobody at it, in the transaction that has locked its row."""
+    at = now()
+    job.state, job.token, job.updated_at, job.resume_at = state, None, at, resume_at
+    job.error_class = error_class[:128]
+    job.finished_at = None if state in OPEN_STATES else at
+    job.save()
+    ended = kind_of(job.kind).ended
+    if not job.is_open and ended is not None:
+        ended(job)
+
+
 def _open(
     account_id: uuid.UUID,
     *,
@@ -344,14 +360,6 @@ def _take(job: LongJob, *, total: int | None = None) -> Run:
     job.pace = pace.noted(job.pace, at=job.updated_at, done=job.done)
     job.save()
     return Run(job, token)
-
-
-def _leave(job: LongJob, state: LongJobState, *, error_class: str = "", resume_at: datetime | None = None) -> None:
-    at = now()
-    job.state, job.token, job.updated_at, job.resume_at = state, None, at, resume_at
-    job.error_class = error_class[:128]
-    job.finished_at = None if state in OPEN_STATES else at
-    job.save()
 
 
 def _locked(account_id: uuid.UUID, job_id: uuid.UUID) -> LongJob:

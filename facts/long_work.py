@@ -18,7 +18,7 @@ from facts import jobs
 from facts.clock import now
 from facts.errors import NotFound
 from facts.jobs import Claim
-from facts.long_jobs import CancelAsked, Run, Step, TakenOver, class_of, kind_of, take
+from facts.long_jobs import CancelAsked, Run, Step, TakenOver, class_of, kind_of, leave, take
 from facts.models import Job, LongJob
 from facts.models.long_jobs import LongJobState
 from facts.models.records import JobStatus
@@ -84,6 +84,9 @@ def drive(
         while True:
             step = _step(run)
             tell(run.job)
+            if step.failed:
+                run.close(LongJobState.FAILED, error_class=step.failed)
+                break
             if step.finished:
                 run.close(LongJobState.DONE)
                 break
@@ -105,7 +108,7 @@ def _steps(run: Run, *, until: float) -> Step:
     """Do steps until the work is finished, pauses for long, or the time is up; return the last one."""
     while True:
         step = _step(run)
-        if step.finished or step.pause > NAP or time.monotonic() + step.pause.total_seconds() >= until:
+        if step.finished or step.failed or step.pause > NAP or time.monotonic() + step.pause.total_seconds() >= until:
             return step
         _wait(run, step.pause)
 
@@ -131,8 +134,8 @@ def _wait(run: Run, pause: timedelta) -> None:
 def _end_turn(run: Run, claim: Claim, step: Step) -> None:
     account_id = run.job.account_id
     with account_transaction(account_id):
-        if step.finished:
-            run.close(LongJobState.DONE)
+        if step.finished or step.failed:
+            run.close(LongJobState.FAILED if step.failed else LongJobState.DONE, error_class=step.failed)
             jobs.finish(claim)
         elif step.pause > NAP:
             resume_at = now() + step.pause
@@ -160,6 +163,4 @@ def _note_death(turn: Job | None) -> None:
         return
     work = LongJob.objects.select_for_update().filter(account_id=turn.account_id, pk=turn.input_key).first()
     if work is not None and work.is_open and str(work.runs) == turn.recipe:
-        work.state, work.finished_at, work.error_class = LongJobState.FAILED, now(), turn.error_class
-        work.token = None
-        work.save(update_fields=["state", "finished_at", "error_class", "token"])
+        leave(work, LongJobState.FAILED, error_class=turn.error_class)

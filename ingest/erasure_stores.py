@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from django.db.models import Q, QuerySet
 
 from facts.clock import now
@@ -14,6 +16,7 @@ from ingest.models import (
     Delivery,
     DeliveryTarget,
     EventOutcome,
+    ImportUpload,
     MoodEntry,
     OutcomeResult,
     TargetAudience,
@@ -25,6 +28,7 @@ def register_stores() -> None:
     """Register every table of this app."""
     for store in (
         Store(name="candidates", tables=("ingest.CandidateOutcome",), find=_candidates, wipe=_wipe_candidates),
+        Store(name="uploads", tables=("ingest.ImportUpload",), find=_uploads, wipe=_empty),
         Store(name="waiting_events", tables=("ingest.EventOutcome",), find=_waiting, wipe=_close),
         Store(name="actions", tables=("ingest.Action",), find=_actions, wipe=_wipe_actions),
         Store(name="deliveries", tables=("ingest.Delivery",), find=_deliveries, wipe=_delete),
@@ -37,6 +41,8 @@ def register_stores() -> None:
         "ingest.ModelCall": "figures, codes and a keyed digest",
         "ingest.ChannelBinding": "the name of a channel, which people set up",
         "ingest.ImportRun": "where an import read from, its options and counts",
+        "ingest.ImportFault": "numbers of lines, names of fields and codes",
+        "ingest.BackfillChannel": "identifiers of channels, time stamps and counts",
         "ingest.ImportedFile": "the name of a file and how far it was read",
         "ingest.SlackWorkspace": "the names of a workspace and its app, which people set up",
         "ingest.SlackChannel": "the name of a channel, which people set up, and who opted it in",
@@ -61,6 +67,24 @@ def _candidates(erasing: Erasing) -> QuerySet:
 
 def _wipe_candidates(erasing: Erasing, rows: QuerySet) -> None:
     rows.update(statement="", quote="")
+
+
+def _uploads(erasing: Erasing) -> QuerySet:
+    """Return the files that wait to be imported: for a subject all of them, else those that hold the words.
+
+    Who is meant by a file is known only once it is read; an upload is easily made again.
+    """
+    waiting = ImportUpload.objects.filter(account_id=erasing.account_id).exclude(content=b"")
+    if erasing.subject is not None:
+        return waiting
+    spellings = {form.encode() for text in erasing.texts for form in (text, json.dumps(text)[1:-1])} - {b""}
+    holding = [row.pk for row in waiting if any(spelling in bytes(row.content) for spelling in spellings)]
+    return waiting.filter(pk__in=holding)
+
+
+def _empty(erasing: Erasing, rows: QuerySet) -> None:
+    """The import that comes upon it ends as failed and says why."""
+    rows.update(content=b"")
 
 
 def _waiting(erasing: Erasing) -> QuerySet:

@@ -5,6 +5,8 @@ from ingest.models.actions import ActionKind as ActionKind
 from ingest.models.actions import ActionRule as ActionRule
 from ingest.models.actions import ActionState as ActionState
 from ingest.models.actions import NoticeTo as NoticeTo
+from ingest.models.backfill import BackfillChannel as BackfillChannel
+from ingest.models.backfill import BackfillState as BackfillState
 from ingest.models.deliveries import BlockedWay as BlockedWay
 from ingest.models.deliveries import Delivery as Delivery
 from ingest.models.deliveries import DeliveryKind as DeliveryKind
@@ -14,8 +16,10 @@ from ingest.models.deliveries import TargetAudience as TargetAudience
 from ingest.models.deliveries import TargetRecipient as TargetRecipient
 from ingest.models.imports import ChannelBinding as ChannelBinding
 from ingest.models.imports import ImportedFile as ImportedFile
+from ingest.models.imports import ImportFault as ImportFault
 from ingest.models.imports import ImportRun as ImportRun
 from ingest.models.imports import ImportStatus as ImportStatus
+from ingest.models.imports import ImportUpload as ImportUpload
 from ingest.models.moods import MoodEntry as MoodEntry
 from ingest.models.moods import MoodSource as MoodSource
 from ingest.models.opt_outs import OptOut as OptOut

@@ -92,3 +92,24 @@ class ImportedFile(Owned):
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["account", "run", "name"], name="imported_file_once")]
+
+
+class ImportFault(Owned):
+    """A record of an import that could not be taken in: its line, counted from 1, the field, and why. No content."""
+
+    run = models.ForeignKey(ImportRun, on_delete=models.CASCADE, related_name="import_faults")
+    line = models.PositiveIntegerField()
+    field = models.CharField(max_length=100, blank=True)
+    code = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["line"]
+        constraints = [models.UniqueConstraint(fields=["account", "run", "line"], name="import_fault_once")]
+
+
+class ImportUpload(Owned):
+    """A file that was uploaded to be imported, until that is over."""
+
+    run = models.OneToOneField(ImportRun, on_delete=models.CASCADE, related_name="upload")
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=now)

@@ -308,3 +308,30 @@ def test_another_account_sees_and_stops_nothing(account: Account, work: Work) ->
         for verb in (long_jobs.cancel, long_jobs.resume):
             with pytest.raises(NotFound):
                 verb(other.id, job.pk, actor=ACTOR)
+
+
+def test_what_cannot_go_on_is_not_tried_again(account: Account, work: Work) -> None:
+    work.pauses = {2: Step(failed="no_token")}
+    job = _turn(_submit(account))
+    assert (job.state, job.done, job.error_class) == ("failed", 2, "no_token")
+    assert Job.objects.get(input_key=str(job.pk)).status == JobStatus.DONE
+    work.pauses = {3: Step(failed="no_token")}
+    job = long_jobs.resume(account.id, job.pk, actor=ACTOR)
+    assert long_work.drive(account.id, job.pk).state == "failed"
+
+
+def test_whoever_began_it_hears_of_every_end(account: Account, work: Work) -> None:
+    ends: list[str] = []
+    kind = long_jobs.kind_of("counting")
+    long_jobs.register(
+        Kind(name=kind.name, title=kind.title, unit=kind.unit, step=kind.step, ended=lambda job: ends.append(job.state))
+    )
+    _turn(_submit(account))
+    long_jobs.cancel(account.id, _submit(account).pk, actor=ACTOR)
+    last = _submit(account)
+    work.fails_at[0] = RuntimeError()
+    _turn(last)
+    assert ends == ["done", "cancelled"], "a pause is no end"
+    Job.objects.filter(input_key=str(last.pk)).update(attempts=5)
+    _turn(last)
+    assert ends == ["done", "cancelled", "failed"]
