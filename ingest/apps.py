@@ -15,8 +15,10 @@ class IngestConfig(AppConfig):
     def ready(self) -> None:
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
-        from facts import jobs, long_jobs, raw_text
+        from facts import jobs, long_jobs, outbox, raw_text
         from ingest import embedding_usage, erasure_stores, line, raw_words
+        from ingest.actions import firing, wording
+        from ingest.moods import keeping
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
         port.register(embedding_usage.book)
@@ -25,5 +27,8 @@ class IngestConfig(AppConfig):
             ("extraction", "Reading messages for facts", "messages", "manage.py import_slack_export --wait"),
         ):
             long_jobs.register(long_jobs.Kind(name=name, title=title, unit=unit, command=command))
+        outbox.register("actions", firing.note_changes)
+        outbox.register("moods", keeping.note_changes)
+        wording.register()
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()

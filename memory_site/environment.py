@@ -549,6 +549,13 @@ TABLE: tuple[Setting, ...] = (
         "Slack",
     ),
     Setting(
+        "SLACK_BACKFILL_SECONDS",
+        number,
+        2.0,
+        "Seconds between two calls to Slack while the history of channels is read.",
+        "Slack",
+    ),
+    Setting(
         "CONTEXT_BATCH_SIZE",
         integer,
         20,

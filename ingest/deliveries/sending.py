@@ -1,0 +1,221 @@
+"""Sending what is due: claimed, checked and worded in one transaction, sent in none, settled in another.
+
+A claim is taken by compare-and-set, so of many senders one sends. What a worker left when it died is taken up again
+after :data:`CLAIM_LASTS` as *uncertain*; each way knows how to find out whether that try arrived, or does not send
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+
+from facts import isolation
+from facts.clock import now
+from facts.ids import new_id
+from facts.models import Account
+from facts.tenancy import account_transaction
+from ingest.deliveries import contents, ways
+from ingest.deliveries.contents import NotToBeTold
+from ingest.deliveries.places import NoPlace, place_of, way_of
+from ingest.deliveries.senders import email, slack, webhook
+from ingest.deliveries.senders.base import NotSent, Parcel
+from ingest.models import Delivery, DeliveryKind, DeliveryState
+
+logger = logging.getLogger(__name__)
+
+#: A claim older than this is taken to be dead: several times what the slowest way takes.
+CLAIM_LASTS = timedelta(minutes=5)
+#: Tries of one delivery while its way works for others.
+MOST_ATTEMPTS = 8
+#: Waiting time before the second try, tripled each time up to the longest: eight tries within about half a day.
+FIRST_RETRY = timedelta(seconds=30)
+RETRY_FACTOR = 3
+LONGEST_RETRY = timedelta(hours=6)
+#: Every waiting time is spread by so much to both sides, so that what failed together does not come back together.
+JITTER = 0.25
+_spread = random.SystemRandom()
+#: Deliveries of an account in one round.
+BATCH = 200
+#: Part of the time of a task after which a round leaves the rest to the next one.
+SHARE_OF_TASK = 0.5
+
+Send = Callable[[Parcel], str]
+
+SENDERS: Mapping[str, Send] = MappingProxyType(
+    {DeliveryKind.SLACK: slack.send, DeliveryKind.WEBHOOK: webhook.send, DeliveryKind.EMAIL: email.send}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """A try that this process may make now."""
+
+    parcel: Parcel
+    token: uuid.UUID
+
+
+def send_due_everywhere() -> int:
+    """Send what is due in every account; return how many deliveries arrived."""
+    stop_at = time.monotonic() + SHARE_OF_TASK * settings.MEMORY_TASK_SECONDS
+    accounts = Account.objects.values_list("id", flat=True)
+    return isolation.each_account(accounts, lambda account: send_due(account, stop_at=stop_at), name="send_deliveries")
+
+
+def send_due(account_id: uuid.UUID, *, stop_at: float = float("inf")) -> int:
+    """Send what is due in one account, what waited longest first; return how many arrived.
+
+    ``stop_at`` is an instant of the monotonic clock after which nothing new is begun.
+    """
+    with account_transaction(account_id):
+        due = Delivery.objects.filter(_free(), account_id=account_id).order_by("next_try_at")
+        ids = list(due.values_list("pk", flat=True)[:BATCH])
+    arrived = 0
+    for delivery_id in ids:
+        if time.monotonic() >= stop_at:
+            break
+        arrived += send_one(account_id, delivery_id)
+    return arrived
+
+
+def send_one(account_id: uuid.UUID, delivery_id: uuid.UUID) -> bool:
+    """Make one try of a delivery if it is due and in nobody's hands; tell whether it arrived."""
+    with account_transaction(account_id):
+        claim = _claim(account_id, delivery_id)
+    if claim is None:
+        return False
+    try:
+        receipt = SENDERS[claim.parcel.place.kind](claim.parcel)
+    except NotSent as failure:
+        with account_transaction(account_id):
+            _note_failure(claim, failure)
+        return False
+    except Exception as error:
+        # The class alone: a message may quote what was to be sent.
+        logger.error("delivery_failed", extra={"delivery": str(delivery_id), "error_class": type(error).__name__})
+        with account_transaction(account_id):
+            _note_failure(claim, NotSent(type(error).__name__, uncertain=True))
+        return False
+    with account_transaction(account_id):
+        _note_arrival(claim, receipt)
+    return True
+
+
+def _free() -> Q:
+    at = now()
+    return Q(state=DeliveryState.PENDING, next_try_at__lte=at) | Q(
+        state=DeliveryState.SENDING, claimed_at__lt=at - CLAIM_LASTS
+    )
+
+
+def _claim(account_id: uuid.UUID, delivery_id: uuid.UUID) -> _Claim | None:
+    """Take the delivery, and settle it at once where it is not to be sent at all."""
+    rows = Delivery.objects.filter(account_id=account_id, pk=delivery_id)
+    delivery = rows.filter(_free()).select_for_update(of=("self",), skip_locked=True).select_related("target").first()
+    if delivery is None:
+        return None
+    was_left = delivery.state == DeliveryState.SENDING
+    if until := ways.wait_until(account_id, way_of(delivery)):
+        rows.update(
+            state=DeliveryState.PENDING,
+            next_try_at=until,
+            claim_token=None,
+            uncertain=delivery.uncertain or was_left,
+        )
+        return None
+    try:
+        place = place_of(delivery)
+        content = contents.word(delivery, place)
+    except NotToBeTold as refusal:
+        state = DeliveryState.CANCELLED if refusal.over else DeliveryState.SUPPRESSED
+        _settle(rows, state=state, reason=refusal.reason)
+        return None
+    except NoPlace as missing:
+        _settle(rows, state=DeliveryState.DEAD, error_class=missing.reason)
+        return None
+    token = new_id()
+    rows.update(
+        state=DeliveryState.SENDING,
+        claim_token=token,
+        claimed_at=now(),
+        attempts=F("attempts") + 1,
+        uncertain=delivery.uncertain or was_left,
+    )
+    parcel = Parcel(
+        delivery_id=delivery.id,
+        place=place,
+        content=content,
+        created_at=delivery.created_at,
+        uncertain=delivery.uncertain or was_left,
+    )
+    return _Claim(parcel=parcel, token=token)
+
+
+def _settle(rows: QuerySet[Delivery], **change: Any) -> None:
+    rows.update(claim_token=None, finished_at=now(), **change)
+
+
+def _mine(claim: _Claim) -> QuerySet[Delivery]:
+    place = claim.parcel.place
+    return Delivery.objects.filter(account_id=place.account_id, pk=claim.parcel.delivery_id, claim_token=claim.token)
+
+
+def _note_arrival(claim: _Claim, receipt: str) -> None:
+    place = claim.parcel.place
+    ways.works(place.account_id, place.way)
+    # Whoever withdrew it or took it over meanwhile was too late: it has arrived, and that is what the record says.
+    Delivery.objects.filter(account_id=place.account_id, pk=claim.parcel.delivery_id).update(
+        state=DeliveryState.SENT,
+        receipt=receipt[:200],
+        reason="",
+        error_class="",
+        uncertain=False,
+        claim_token=None,
+        finished_at=now(),
+    )
+
+
+def _note_failure(claim: _Claim, failure: NotSent) -> None:
+    place = claim.parcel.place
+    rows = _mine(claim)
+    error_class = failure.error_class[:128]
+    if failure.permanent:
+        # The receiver, or we ourselves, said no to this one: that says nothing against the way.
+        ways.works(place.account_id, place.way)
+        _settle(rows, state=DeliveryState.DEAD, error_class=error_class, uncertain=failure.uncertain)
+        return
+    uncertain = claim.parcel.uncertain or failure.uncertain
+    if failure.rest is not None:
+        ways.rests(place.account_id, place.way, seconds=failure.rest)
+        pause, counts = timedelta(seconds=failure.rest), False
+    else:
+        blocked = ways.fails(place.account_id, place.way)
+        delivery = rows.first()
+        pause, counts = _pause(delivery.attempts if delivery else 1), not blocked
+        if counts and delivery is not None and delivery.attempts >= MOST_ATTEMPTS:
+            _settle(rows, state=DeliveryState.DEAD, error_class=error_class, uncertain=uncertain)
+            return
+    rows.update(
+        state=DeliveryState.PENDING,
+        claim_token=None,
+        next_try_at=now() + pause,
+        attempts=F("attempts") - (0 if counts else 1),
+        uncertain=uncertain,
+        error_class=error_class,
+    )
+
+
+def _pause(attempts: int) -> timedelta:
+    """Return how long to wait after so many tries."""
+    pause = min(FIRST_RETRY * RETRY_FACTOR ** min(attempts - 1, 20), LONGEST_RETRY)
+    return pause * _spread.uniform(1 - JITTER, 1 + JITTER)
