@@ -15,10 +15,14 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from django.db import transaction
 
 from facts.actors import Actor
 from facts.clock import now
@@ -58,6 +62,10 @@ def _entry_hash(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+#: What :func:`gathered` holds back: entries without their place in the chain.
+_waiting: ContextVar[list[dict[str, Any]] | None] = ContextVar("entries that wait for their place", default=None)
+
+
 def record(
     account_id: uuid.UUID,
     *,
@@ -67,17 +75,13 @@ def record(
     actor: Actor,
     group: uuid.UUID,
     metadata: Mapping[str, Any] | None = None,
-) -> AuditEntry:
+) -> None:
     """Append one entry to the account's chain, inside the caller's transaction.
 
     The chain's tip is locked until that transaction ends, so entries of one account are strictly ordered.
     """
-    lock_account(Lock.AUDIT_TIP, account_id)
-    last = tip(account_id)
-    seq, previous = (last.seq + 1, last.hash) if last else (1, GENESIS)
-    fields = {
+    entry = {
         "account_id": account_id,
-        "seq": seq,
         "action": action,
         "object_type": object_type,
         "object_id": str(object_id),
@@ -85,14 +89,64 @@ def record(
         "group": group,
         "metadata": dict(metadata or {}),
         "occurred_at": now(),
-        "previous_hash": previous,
     }
-    entry = AuditEntry.objects.create(**fields, hash=_entry_hash(**fields))
-    if last is None:
-        AuditTip.objects.create(account_id=account_id, seq=seq, hash=entry.hash)
+    waiting = _waiting.get()
+    if waiting is None:
+        _append(account_id, [entry])
     else:
-        AuditTip.objects.filter(account_id=account_id).update(seq=seq, hash=entry.hash)
-    return entry
+        waiting.append(entry)
+
+
+@contextmanager
+def gathered(account_id: uuid.UUID) -> Iterator[None]:
+    """Append what is recorded inside when the block ends, all at once: to be the last thing a transaction does.
+
+    Otherwise a long transaction keeps everybody else of the account from recording from its first entry on. Nothing
+    is appended after an exception. What a savepoint inside records is taken back with it if it is :func:`savepoint`.
+    """
+    if _waiting.get() is not None:
+        yield
+        return
+    waiting: list[dict[str, Any]] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+    if waiting:
+        _append(account_id, waiting)
+
+
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """Open a savepoint; what is recorded in it goes with it, also while entries are gathered."""
+    waiting = _waiting.get()
+    before = len(waiting) if waiting is not None else 0
+    try:
+        with transaction.atomic():
+            yield
+    except BaseException:
+        if waiting is not None:
+            del waiting[before:]
+        raise
+
+
+def _append(account_id: uuid.UUID, waiting: Sequence[dict[str, Any]]) -> None:
+    """Give entries their places at the end of the chain, in their order."""
+    lock_account(Lock.AUDIT_TIP, account_id)
+    last = tip(account_id)
+    seq, previous = (last.seq, last.hash) if last else (0, GENESIS)
+    entries = []
+    for entry in waiting:
+        seq += 1
+        placed = {**entry, "seq": seq, "previous_hash": previous}
+        previous = _entry_hash(**placed)
+        entries.append(AuditEntry(**placed, hash=previous))
+    AuditEntry.objects.bulk_create(entries)
+    if last is None:
+        AuditTip.objects.create(account_id=account_id, seq=seq, hash=previous)
+    else:
+        AuditTip.objects.filter(account_id=account_id).update(seq=seq, hash=previous)
 
 
 @dataclass(frozen=True, slots=True)

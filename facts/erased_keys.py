@@ -10,19 +10,22 @@ import hmac
 import uuid
 from collections.abc import Iterable
 
-from facts.models import AccountSecret, Subject
+from django.db.models import Q
+
+from facts.account_secret import statement_key
+from facts.models import Subject
 
 PREFIX = "erased:"
 
 
 def keyed(account_id: uuid.UUID, *parts: str) -> str:
     """Return the HMAC-SHA-256 of the parts under the account's secret, as 64 hexadecimal digits."""
-    return _digest(_secret(account_id), *parts)
+    return _digest(statement_key(account_id), *parts)
 
 
 def source_keys(account_id: uuid.UUID, keys: Iterable[str]) -> dict[str, str]:
     """Return, for each source key of an event, the one that its tombstone has."""
-    secret = _secret(account_id)
+    secret = statement_key(account_id)
     return {key: PREFIX + _digest(secret, "event", key) for key in keys}
 
 
@@ -31,15 +34,14 @@ def subject_key(account_id: uuid.UUID, *, kind: str, key: str) -> str:
     return PREFIX + keyed(account_id, "subject", kind, key)
 
 
-def predecessors(subject: Subject) -> list[uuid.UUID]:
-    """Return the erased subjects that had this one's key: what was erased of them stays erased."""
+def with_predecessors(subject: Subject, *, path: str) -> Q:
+    """Return the condition that ``path`` leads to a subject, or to an erased one that had its key before.
+
+    What was erased of those stays erased.
+    """
     begins = subject_key(subject.account_id, kind=subject.kind, key=subject.key)
     tombstones = Subject.objects.filter(account_id=subject.account_id, kind=subject.kind, key__startswith=begins)
-    return list(tombstones.values_list("id", flat=True))
-
-
-def _secret(account_id: uuid.UUID) -> bytes:
-    return bytes(AccountSecret.objects.values_list("statement_key", flat=True).get(account_id=account_id))
+    return Q(**{path: subject.id}) | Q(**{f"{path}__in": tombstones.values("id")})
 
 
 def _digest(secret: bytes, *parts: str) -> str:

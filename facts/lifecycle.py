@@ -7,11 +7,12 @@ audit entry, tells the outbox and updates the index rows, in one transaction.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 
 from facts import audit, conflict_sets, consequences, index, outbox, withholding
 from facts.actors import Actor
@@ -60,12 +61,9 @@ class IdentityTaken(Conflicting):
 def insert(fact: Fact, *, actor: Actor, action: str, reason: str = "", group: uuid.UUID | None = None) -> Fact:
     """Write a new fact with its first revision, its audit entry and its text row. It starts as given, version 1."""
     group = group or new_id()
-    with transaction.atomic():
-        try:
-            with transaction.atomic():
-                fact.save(force_insert=True)
-        except IntegrityError as error:
-            raise _explain(error) from error
+    with audit.savepoint():
+        with _explained():
+            fact.save(force_insert=True)
         _write_revision(fact, actor=actor, action=action, reason=reason, group=group, at=fact.recorded_from)
         _record(fact, before="", actor=actor, action=action, group=group)
         index.write_fact_text([fact])
@@ -89,7 +87,7 @@ def transition(
     Raises ``NotFound``, :class:`IllegalTransition`, ``Conflicting`` (``stale_version`` when ``expected_version`` is not
     the current one) and :class:`IdentityTaken`.
     """
-    with transaction.atomic():
+    with audit.savepoint():
         fact = _lock(account_id, fact_id, expected_version)
         if not may_follow(fact.status, to):
             raise IllegalTransition(f"A fact that is {fact.status} cannot become {to}.")
@@ -108,7 +106,7 @@ def amend(
     group: uuid.UUID | None = None,
 ) -> Fact:
     """Change mutable fields without changing the status (reinforcement, a corrected interval, a wider audience)."""
-    with transaction.atomic():
+    with audit.savepoint():
         fact = _lock(account_id, fact_id, expected_version)
         if Status(fact.status) in {Status.REDACTED, Status.RETRACTED, Status.DELETED}:
             raise IllegalTransition(f"A fact that is {fact.status} does not change any more.")
@@ -133,7 +131,7 @@ def restore(
     are still open. Raises :class:`IdentityTaken` when another active fact holds the identity now; with ``as_candidate``
     it then comes back to wait beside it.
     """
-    with transaction.atomic():
+    with audit.savepoint():
         fact = _lock(account_id, fact_id, expected_version)
         revision = FactRevision.objects.filter(account_id=account_id, fact_id=fact_id, version=to_version).first()
         if revision is None:
@@ -185,11 +183,8 @@ def _apply(
     if to == Status.DELETED:
         fact.recorded_to = now()
         fields.add("recorded_to")
-    try:
-        with transaction.atomic():
-            fact.save(update_fields=[name.removesuffix("_id") for name in fields])
-    except IntegrityError as error:
-        raise _explain(error) from error
+    with _explained():
+        fact.save(update_fields=[name.removesuffix("_id") for name in fields])
     _write_revision(fact, actor=actor, action=action, reason=reason, group=group, at=now())
     _record(fact, before=before, actor=actor, action=action, group=group)
     withholding.refresh(fact.account_id, [fact.id])
@@ -199,9 +194,9 @@ def _apply(
 
 
 def _write_revision(fact: Fact, *, actor: Actor, action: str, reason: str, group: uuid.UUID, at: datetime) -> None:
-    FactRevision.objects.filter(account_id=fact.account_id, fact_id=fact.id, recorded_to__isnull=True).update(
-        recorded_to=at
-    )
+    if fact.version > 1:
+        before = FactRevision.objects.filter(account_id=fact.account_id, fact_id=fact.id, recorded_to__isnull=True)
+        before.update(recorded_to=at)
     FactRevision.objects.create(
         account_id=fact.account_id,
         fact_id=fact.id,
@@ -229,6 +224,15 @@ def _record(fact: Fact, *, before: str, actor: Actor, action: str, group: uuid.U
         metadata=change,
     )
     outbox.publish(fact.account_id, topic="fact.changed", object_id=fact.id, payload=change)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say in the ledger's words which of its rules a write breaks; the caller's savepoint takes the rest back."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise _explain(error) from error
 
 
 def _explain(error: IntegrityError) -> DomainError:

@@ -85,8 +85,8 @@ def in_force(account_id: uuid.UUID, subject: Subject, claim: Claim) -> list[Supp
             identity_key=erased_keys.keyed(account_id, claim.identity_key),
             value_key=erased_keys.keyed(account_id, claim.value_key),
         )
-    subjects = [subject.id, *erased_keys.predecessors(subject)]
-    rows = Suppression.objects.filter(meets, account_id=account_id, subject__in=subjects, lifted_at__isnull=True)
+    about = erased_keys.with_predecessors(subject, path="subject")
+    rows = Suppression.objects.filter(meets, about, account_id=account_id, lifted_at__isnull=True)
     return [_rule(row, claim) for row in rows]
 
 

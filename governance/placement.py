@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from facts import conflict_sets, index, lifecycle, withholding
+from facts.account_secret import statement_key
 from facts.actors import Actor
 from facts.candidates import Candidate
 from facts.canonical import normalise_predicate, normalise_text, statement_hash, value_key
@@ -25,7 +26,6 @@ from facts.errors import Conflicting, DomainError
 from facts.ids import new_id
 from facts.locks import lock_subject
 from facts.models import (
-    AccountSecret,
     ConflictSet,
     Event,
     Evidence,
@@ -267,7 +267,7 @@ def fact_of(submission: Submission) -> Fact:
         raise DomainError("A fact needs a statement.", code="statement_missing", field="statement")
     level, sensitivity = default_audience(subject, event, candidate.sensitivity)
     predicate = _canonical_predicate(event.account_id, candidate.predicate) if candidate.has_claim else ""
-    hashed = statement_hash(_secret(event.account_id), statement)
+    hashed = statement_hash(statement_key(event.account_id), statement)
     claim = make_claim(
         statement_hash=hashed,
         predicate=predicate,
@@ -278,8 +278,8 @@ def fact_of(submission: Submission) -> Fact:
     )
     starts_at, ends_at = _interval(candidate, event)
     return Fact(
-        account_id=event.account_id,
-        scope_id=event.scope_id,
+        account=event.account,
+        scope=event.scope,
         subject=subject,
         level=level,
         sensitivity=sensitivity,
@@ -318,10 +318,6 @@ def _interval(candidate: Candidate, event: Event) -> tuple[datetime | None, date
         over_before = end is not None and end <= event.occurred_at
         return (None if over_before else event.occurred_at), end
     return start, end if end is None or end >= start else None
-
-
-def _secret(account_id: uuid.UUID) -> bytes:
-    return bytes(AccountSecret.objects.values_list("statement_key", flat=True).get(account_id=account_id))
 
 
 def _canonical_predicate(account_id: uuid.UUID, predicate: str) -> str:
@@ -642,7 +638,7 @@ def _carry_out(
         lifecycle.transition(ended, to=Status.EXPIRED, action="fact.ended", **common)
     match decided.verb:
         case Verb.CREATE:
-            fact = lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
+            lifecycle.transition(fact.id, to=Status.ACTIVE, action=action, changes=changes, **common)
             _mark_possible(fact, decided.possible, actor=actor, group=group)
         case Verb.SUPERSEDE:
             for old in decided.targets:
@@ -676,7 +672,14 @@ def _carry_out(
                 actor=actor,
                 group=group,
             )
+    return _read_again(fact)
+
+
+def _read_again(fact: Fact) -> Fact:
+    """Return a fact as it is stored now; where it belongs is kept, which no plan changes."""
+    account, scope, subject = fact.account, fact.scope, fact.subject
     fact.refresh_from_db()
+    fact.account, fact.scope, fact.subject = account, scope, subject
     return fact
 
 

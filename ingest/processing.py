@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from facts import index, jobs
+from facts import audit, index, jobs
 from facts.actors import pipeline
 from facts.candidates import Candidate
 from facts.clock import now
@@ -187,8 +187,11 @@ def _give_back(claim: Claim, outcome: EventOutcome, loaded: Loaded | None, failu
 
 
 def _write(claim: Claim, outcome: EventOutcome, loaded: Loaded, found: Reading, *, identity: ExtractorIdentity) -> None:
-    """Write everything that came of an event, once: only while the claim stands, and in one transaction."""
-    with account_transaction(claim.job.account_id):
+    """Write everything that came of an event, once: only while the claim stands, and in one transaction.
+
+    Its audit entries come last: a capture of the same account must not wait for all that is consolidated here.
+    """
+    with account_transaction(claim.job.account_id), audit.gathered(claim.job.account_id):
         if not jobs.holds(claim):
             return
         # Locked before any subject: whoever withdraws the event meanwhile waits, or has come first.

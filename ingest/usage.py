@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import connection
 
 from facts import jobs
+from facts.account_secret import statement_key
 from facts.jobs import Claim
-from facts.models import AccountSecret
 from facts.tenancy import account_transaction
 from ingest import budget
 from ingest.extraction import Extractor, get_extractor
@@ -125,8 +125,7 @@ def _record(
 
 def _digest(account_id: uuid.UUID, ask: Ask, *, model: str) -> str:
     """Return the name of a request that tells nobody else what is in it."""
-    secret = AccountSecret.objects.values_list("statement_key", flat=True).get(account_id=account_id)
-    return hmac.new(bytes(secret), ask.serialised(model=model), hashlib.sha256).hexdigest()
+    return hmac.new(statement_key(account_id), ask.serialised(model=model), hashlib.sha256).hexdigest()
 
 
 @contextmanager

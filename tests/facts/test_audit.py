@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import uuid
 
@@ -19,9 +20,9 @@ from tests.tampering import tamper
 GROUP = uuid.UUID(int=7)
 
 
-def write(account: Account, action: str = "test.done") -> AuditEntry:
-    """Append one entry."""
-    return audit.record(
+def write(account: Account, action: str = "test.done") -> AuditEntry | None:
+    """Append one entry and return the chain's last."""
+    audit.record(
         account.id,
         action=action,
         object_type="test",
@@ -30,6 +31,7 @@ def write(account: Account, action: str = "test.done") -> AuditEntry:
         group=GROUP,
         metadata={"count": 1, "share": 0.5, "ids": ["a"], "unicode": "é"},
     )
+    return AuditEntry.objects.filter(account_id=account.id).order_by("seq").last()
 
 
 def faults(account: Account) -> list[ChainFault]:
@@ -228,3 +230,25 @@ def test_accounts_have_chains_of_their_own():
         account = AccountFactory()
         with entered(account):
             assert write(account).seq == 1
+
+
+def test_gathered_entries_are_chained_in_their_order_and_without_what_was_taken_back(account):
+    with audit.gathered(account.id):
+        write(account, "first")
+        with contextlib.suppress(RuntimeError), audit.savepoint():
+            write(account, "taken back")
+            raise RuntimeError
+        with audit.gathered(account.id):
+            audit.record(account.id, action="second", object_type="t", object_id="1", actor=pipeline(), group=GROUP)
+        assert not AuditEntry.objects.exists()
+    assert list(AuditEntry.objects.order_by("seq").values_list("seq", "action")) == [(1, "first"), (2, "second")]
+    assert faults(account) == []
+
+
+def test_nothing_is_chained_of_what_failed(account):
+    with contextlib.suppress(RuntimeError), audit.gathered(account.id):
+        write(account)
+        raise RuntimeError
+    assert not AuditEntry.objects.exists()
+    write(account)
+    assert faults(account) == []
