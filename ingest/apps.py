@@ -19,8 +19,12 @@ class IngestConfig(AppConfig):
         from ingest import embedding_usage, erasure_stores, line, raw_words
         from ingest.actions import firing, wording
         from ingest.moods import keeping
+        from ingest.slack import asking, obeying
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
+        for kind in asking.QUESTIONS:
+            jobs.register_runner(kind, "ingest.tasks.ask_slack")
+        obeying.register_answers()
         port.register(embedding_usage.book)
         for name, title, unit, command in (
             ("slack_export", "Importing a Slack export", "messages", "manage.py import_slack_export"),
@@ -30,5 +34,15 @@ class IngestConfig(AppConfig):
         outbox.register("actions", firing.note_changes)
         outbox.register("moods", keeping.note_changes)
         wording.register()
+        long_jobs.register(
+            long_jobs.Kind(
+                name=backfill.KIND,
+                title="Reading the history of Slack",
+                unit="days of history",
+                command="manage.py backfill_slack",
+                step=backfill.step,
+                ended=backfill.ended,
+            )
+        )
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()

@@ -21,7 +21,7 @@ from facts.models import Account, Event, Job, Scope, Subject
 from facts.tenancy import account_transaction, ensure_scope, ensure_subject, get_subject
 from facts.vocabulary import SENSITIVITY_RANK, OriginTrust, Sensitivity, SourceType, SubjectKind
 from governance.access import PEER_KINDS, Principal, Right, Role, check_limit, has_role, require_right
-from ingest import line, normalise
+from ingest import line, normalise, opting_out
 from ingest.normalise import Turn
 from ingest.observations import Observation, fault_in
 from ingest.subjects_of import speaker_of_turn, subject_by_alias
@@ -74,6 +74,7 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
     require_right(principal, Right.CAPTURE)
     with account_transaction(principal.account_id):
         casts = _casts(principal, observations)
+        _respect_opt_outs(principal.account_id, observations, casts)
         events = [
             _event(principal.account_id, item, cast, batch_key=batch_key)
             for item, cast in zip(observations, casts, strict=True)
@@ -165,6 +166,20 @@ def _casts(principal: Principal, observations: Sequence[Observation]) -> list[_C
         casts.append(_Cast(scope=scopes[paths[position]], subject=subject, speaker=speaker, turns=turns[position]))
     _meet_turn_speakers(principal.account_id, casts)
     return casts
+
+
+def _respect_opt_outs(account_id: uuid.UUID, observations: Sequence[Observation], casts: Sequence[_Cast]) -> None:
+    """Refuse what people who opted out say in channels. Messages with a key of their platform were sifted before."""
+    speakers = {
+        position: cast.speaker.id
+        for position, (item, cast) in enumerate(zip(observations, casts, strict=True))
+        if item.channel_id and not item.source_key and cast.speaker is not None
+    }
+    silent = opting_out.opted_out(account_id, set(speakers.values())) if speakers else frozenset()
+    for position, speaker_id in speakers.items():
+        if speaker_id in silent:
+            with fault_in(position):
+                raise Refused("The speaker does not want to be remembered.", code="opted_out", field="speaker")
 
 
 def _turns(item: Observation) -> tuple[Turn, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 
 from facts import jobs
+from facts.isolation import each_account
 from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest import line, processing
+from ingest.slack import asking, receiving
 
 
 def process(job_id: str, account_id: str) -> None:
@@ -21,3 +23,18 @@ def requeue_waiting() -> None:
         with account_transaction(account_id):
             line.requeue(account_id)
             jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})
+
+
+def ask_slack(job_id: str, account_id: str) -> None:
+    """Ask Slack what a job is for."""
+    asking.run(uuid.UUID(account_id), uuid.UUID(job_id))
+
+
+def prune_slack() -> None:
+    """Delete what was noted of Slack's requests and is of no use any more, in every account."""
+
+    def prune(account_id: uuid.UUID) -> int:
+        with account_transaction(account_id):
+            return receiving.prune(account_id)
+
+    each_account(Account.objects.values_list("id", flat=True), prune, name="prune_slack")

@@ -46,6 +46,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
     Entry("prune told changes", "facts.outbox.prune_everywhere", cron="50 2 * * *"),
     Entry("prune answers and counts", "memory_site.api.pruning.prune", cron="25 * * * *"),
+    Entry("prune receipts of Slack", "ingest.tasks.prune_slack", cron="45 2 * * *"),
 )
 
 

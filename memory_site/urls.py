@@ -16,7 +16,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ready", health.ready, name="ready"),
     path("consent/<str:token>/", consent_page.consent, name="consent"),
     path("device/", RedirectView.as_view(pattern_name="admin:device_login", query_string=True), name="device"),
+    path("me/", include("memory_site.portal.urls")),
     path("admin/", admin.site.urls),
+    path("context/", include("ingest.api.context_urls")),
     path("v1/", include("memory_site.api.urls")),
     path("api/v1/", include("memory_site.api.urls")),
 ]

@@ -20,10 +20,11 @@ class ConsentStatus(models.TextChoices):
 
 
 class ConsentChannel(models.TextChoices):
-    """How an answer came. ``auto``: nobody answered, the account's ``consent_mode`` did."""
+    """How an answer came. ``message``: a no, told to the bot of a chat. ``auto``: nobody answered, the account's ``consent_mode`` did."""
 
     SESSION = "session"
     LINK = "link"
+    MESSAGE = "message"
     AUTO = "auto"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, URLResolver, include, path
 
+from ingest.api.slack_views import SlackEventsView
 from ingest.api.views import CaptureView, ConsolidateSubjectView, ConsolidateView, JobView, OutcomeView, UsageView
 
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("capture", CaptureView.as_view()),
     path("consolidate", ConsolidateView.as_view()),
     path("consolidate/subject", ConsolidateSubjectView.as_view()),
     path("events/<uuid:event_id>/outcome", OutcomeView.as_view()),
     path("jobs/<uuid:job_id>", JobView.as_view()),
     path("usage", UsageView.as_view()),
+    path("slack/events", SlackEventsView.as_view()),
+    path("context/", include("ingest.api.context_urls")),
 ]

@@ -17,8 +17,9 @@ from facts.models import Event, Subject
 from facts.tenancy import ensure_scope, ensure_subject, normalise_path
 from facts.vocabulary import SourceType, SubjectKind
 from governance.access import Principal
+from ingest import opting_out
 from ingest.capture import capture, record_revision
-from ingest.models import ChannelBinding
+from ingest.models import ChannelBinding, DeletedMessage
 from ingest.observations import Observation
 from ingest.slack import people
 from ingest.slack.messages import Changed, Deleted, Said, Skipped, Understood
@@ -81,12 +82,10 @@ def deliver(
 ) -> Counter[str]:
     """Take in the records of one channel in their order; returns how many came to what.
 
-    ``authors`` are the known subjects by identifier; those of strangers are added. A deletion has to come first in
-    its transaction (see :func:`segments`).
+    ``authors`` are the known subjects by identifier; those of strangers are added. Nothing is kept of people who opted
+    out. A deletion has to come first in its transaction (see :func:`segments`).
     """
-    ChannelBinding.objects.select_for_update(no_key=True).get(
-        account_id=principal.account_id, pk=channel.binding.pk
-    )  # one delivery of a channel at a time: the second finds what the first one stored
+    _lock(channel)
     counts: Counter[str] = Counter()
     waiting: dict[str, Said] = {}
     for record in records:
@@ -100,6 +99,20 @@ def deliver(
                 waiting = {}
                 counts += _follow_up(principal, channel, record, authors=authors)
     return counts + _capture(principal, channel, waiting.values(), authors=authors)
+
+
+def complete(principal: Principal, channel: Channel, message: Said, *, authors: dict[str, Subject]) -> Counter[str]:
+    """Take in a message whose files were fetched: as its next revision where it is known, unless it was taken back."""
+    _lock(channel)
+    known = _revisions(principal.account_id, [channel.key(message.ts)]).get(channel.key(message.ts))
+    if known is None:
+        return _capture(principal, channel, [message], authors=authors)
+    latest = known[-1]
+    author = authors.get(message.author)
+    is_gone = latest.withdrawn_at is not None or latest.text_removed_at is not None
+    if is_gone or (author is not None and opting_out.is_opted_out(principal.account_id, author.id)):
+        return Counter({DEDUPLICATED: 1})
+    return Counter({_revise(principal, channel, message, known, authors=authors): 1})
 
 
 def segments(records: Iterable[Understood], *, size: int) -> Iterator[list[Understood]]:
@@ -123,8 +136,14 @@ def _follow_up(
             taken_back = withdraw(
                 principal.account_id, channel.key(record.ts), actor=principal.actor, reason="deleted at its source"
             )
-            known = taken_back is not None or bool(_revisions(principal.account_id, [channel.key(record.ts)]))
-            return Counter({DELETED: 1} if taken_back else {DEDUPLICATED: 1} if known else {"deleted_unknown": 1})
+            if taken_back is not None:
+                return Counter({DELETED: 1})
+            if _revisions(principal.account_id, [channel.key(record.ts)]):
+                return Counter({DEDUPLICATED: 1})
+            DeletedMessage.objects.get_or_create(
+                account_id=principal.account_id, source_key=channel.key(record.ts)[:400]
+            )
+            return Counter({"deleted_unknown": 1})
         case Changed():
             return _capture(principal, channel, [record.message], authors=authors)
         case Said():
@@ -139,20 +158,22 @@ def _capture(
     counts: Counter[str] = Counter()
     by_key = {channel.key(message.ts): message for message in messages}
     known = _revisions(principal.account_id, list(by_key))
+    gone = DeletedMessage.objects.filter(account_id=principal.account_id, source_key__in=list(by_key))
+    deleted = set(gone.values_list("source_key", flat=True))
+    silent = _silent(principal.account_id, by_key.values(), authors=authors)
     fresh = []
     for key, message in by_key.items():
-        if key not in known:
+        if message.author in silent:
+            counts["opted_out"] += 1
+        elif key in deleted:
+            counts["deleted_before"] += 1
+        elif key not in known:
             fresh.append(_observation(principal.account_id, channel, message, authors=authors))
             counts[EDITED_BEFORE] += bool(message.edited)
         elif message.author != known[key][-1].platform_user_id:
             counts["time_stamp_taken"] += 1
         elif _says_something_new(message, known[key]):
-            latest = known[key][-1]
-            observation = _observation(principal.account_id, channel, message, authors=authors)
-            revised = record_revision(principal, observation, edits=latest)
-            if not revised.deduplicated:
-                hide(known[key])
-            counts[DEDUPLICATED if revised.deduplicated else REVISED] += 1
+            counts[_revise(principal, channel, message, known[key], authors=authors)] += 1
         else:
             counts[DEDUPLICATED] += 1
     if fresh:
@@ -160,6 +181,32 @@ def _capture(
         counts[CAPTURED] += sum(not event.deduplicated for event in receipt.events)
         counts[DEDUPLICATED] += sum(event.deduplicated for event in receipt.events)
     return +counts
+
+
+def _lock(channel: Channel) -> None:
+    """Let one delivery of a channel in at a time: the second finds what the first one stored."""
+    binding = channel.binding
+    ChannelBinding.objects.select_for_update(no_key=True).get(account_id=binding.account_id, pk=binding.pk)
+
+
+def _silent(account_id: uuid.UUID, messages: Iterable[Said], *, authors: Mapping[str, Subject]) -> set[str]:
+    """Return which authors opted out."""
+    unknown = {message.author for message in messages} - set(authors)
+    subjects = {**people.known(account_id, unknown), **authors}
+    out = opting_out.opted_out(account_id)
+    return {identifier for identifier, subject in subjects.items() if subject.id in out} if out else set()
+
+
+def _revise(
+    principal: Principal, channel: Channel, message: Said, known: Sequence[Event], *, authors: dict[str, Subject]
+) -> str:
+    """Keep the next revision of a known message and hide those before; returns what came of it."""
+    observation = _observation(principal.account_id, channel, message, authors=authors)
+    revised = record_revision(principal, observation, edits=known[-1])
+    if revised.deduplicated:
+        return DEDUPLICATED
+    hide(known)
+    return REVISED
 
 
 def _revisions(account_id: uuid.UUID, keys: Sequence[str]) -> dict[str, list[Event]]:
@@ -179,12 +226,17 @@ def _says_something_new(message: Said, revisions: Sequence[Event]) -> bool:
     latest = revisions[-1]
     if latest.text_removed_at is not None and latest.withdrawn_at is None:
         return _number(message.edited) > Decimal(latest.recorded_at.timestamp())
-    if latest.withdrawn_at is not None or message.text == latest.text:
+    if latest.withdrawn_at is not None or message.text == latest.text or message.digest == _digest(latest):
         return False
     edited_before = str(latest.payload.get("slack", {}).get("edited", ""))
     if message.edited or edited_before:
         return _number(message.edited) > _number(edited_before)
-    return message.text not in {event.text for event in revisions}
+    return message.text not in {event.text for event in revisions} and message.digest not in map(_digest, revisions)
+
+
+def _digest(event: Event) -> str | None:
+    """Return the digest of a stored message's words as Slack wrote them; ``None`` where none was kept."""
+    return event.payload.get("slack", {}).get("digest")
 
 
 def _number(ts: str) -> Decimal:
@@ -205,6 +257,7 @@ def _observation(account_id: uuid.UUID, channel: Channel, message: Said, *, auth
         "files": list(message.files),
         "edited": message.edited,
         "client_msg_id": message.client_id,
+        "digest": message.digest,
     }
     provenance = {"source": "slack", **channel.provenance, **({} if human else {"actor_type": "agent"})}
     return Observation(

@@ -5,6 +5,7 @@ A record is what an export holds and what the ``message`` event of the Events AP
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +33,12 @@ SKIPPED = {
     "unfurled": "Only the preview of a link was added to it.",
     "time_stamp_taken": "Somebody else said something in this channel at the very same time stamp.",
     "deleted_unknown": "It was deleted before it was ever seen.",
+    "deleted_before": "It was deleted before it came.",
+    "opted_out": "Its author does not want to be remembered.",
 }
+
+#: Slack's own account in every workspace: it writes as a user and is none.
+SLACKBOT = "USLACKBOT"
 
 #: Files whose words are prose; the text of any other file is kept as code, which nobody is taken to have said.
 _PROSE_FILES = frozenset({"", "text", "post", "space", "email", "markdown", "quip", "canvas"})
@@ -46,7 +52,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Said:
     """A message. ``author`` is a user's or bot's identifier; ``edited`` when its text was last changed ("" never).
 
-    ``thread`` is the time stamp of the message that it answers, "" when it answers none.
+    ``thread`` is the time stamp of the message that it answers, "" when it answers none; ``digest`` that of its words
+    as Slack writes them: the same whatever the people and channels in it are called meanwhile.
     """
 
     ts: str
@@ -61,6 +68,7 @@ class Said:
     thread: str = ""
     edited: str = ""
     client_id: str = ""
+    digest: str = ""
     notes: frozenset[str] = frozenset()
 
 
@@ -137,7 +145,7 @@ def _said(record: Mapping[str, Any], names: Names, *, now: datetime, shift: time
     author = _text(record, "user") or bot
     if not IDENTIFIER.fullmatch(author):
         return Skipped(reason="no_author")
-    is_bot = bool(bot) or _text(record, "subtype") == "bot_message"
+    is_bot = bool(bot) or author == SLACKBOT or _text(record, "subtype") == "bot_message"
     raw, notes = clean_text(_words(record, is_bot=is_bot))
     decoded = decode(raw, names)
     text = decoded.text.strip()
@@ -159,6 +167,7 @@ def _said(record: Mapping[str, Any], names: Names, *, now: datetime, shift: time
         thread="" if thread == ts or not read_time(thread) else thread,
         edited=edited if read_time(edited) else "",
         client_id=clean_text(_text(record, "client_msg_id"))[0][:64],
+        digest=hashlib.sha256(raw.encode()).hexdigest()[:32],
         notes=notes,
     )
 

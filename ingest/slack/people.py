@@ -13,7 +13,7 @@ from facts.models import Identity, Subject
 from facts.tenancy import ensure_subject
 from facts.vocabulary import SubjectKind
 from ingest.normalise import clean_text
-from ingest.slack.messages import IDENTIFIER
+from ingest.slack.messages import IDENTIFIER, SLACKBOT
 
 #: Platforms of identities: a user's or bot's identifier, an e-mail address, a name.
 SLACK = "slack"
@@ -45,7 +45,7 @@ def read_member(entry: Any) -> Member | None:
         real_name=_line(profile.get("real_name")) or _line(entry.get("real_name")),
         display_name=_line(profile.get("display_name")),
         email=_line(profile.get("email")).casefold(),
-        is_bot=entry.get("is_bot") is True or entry["id"] == "USLACKBOT",
+        is_bot=entry.get("is_bot") is True or entry["id"] == SLACKBOT,
         bot=_line(profile.get("bot_id"))[:64],
     )
 
@@ -97,6 +97,34 @@ def stranger(account_id: uuid.UUID, identifier: str, *, name: str, is_bot: bool)
     member = Member(identifier=identifier, real_name=name, is_bot=is_bot)
     subject = _find(account_id, member) or _create(account_id, member, name=name)
     _note(account_id, subject, [(SLACK, member.identifier)])
+    return subject
+
+
+def known(account_id: uuid.UUID, identifiers: Iterable[str]) -> dict[str, Subject]:
+    """Return the subjects of those identifiers that are known, in one query."""
+    found = Identity.objects.filter(account_id=account_id, platform=SLACK, value__in=set(identifiers))
+    return {identity.value: identity.subject for identity in found.select_related("subject")}
+
+
+def refresh(account_id: uuid.UUID, member: Member) -> Subject:
+    """Take in what a workspace tells of one member now: who they are, and the names they go by.
+
+    A subject that Slack brought is renamed, and stays known by its former name; a name that somebody else bears is
+    noted for nobody new.
+    """
+    name = names_of([member])[member.identifier]
+    subject = _find(account_id, member) or _create(account_id, member, name=name)
+    aliases = [(SLACK, member.identifier), (SLACK, member.bot), (EMAIL, member.email)]
+    came_from_slack = subject.key in (member.handle, f"{SLACK}:{member.identifier}")
+    former = subject.name
+    if came_from_slack and name not in (former, member.identifier):
+        Subject.objects.filter(account_id=account_id, pk=subject.pk).update(name=name)
+        subject.name = name
+    for alias in {former, member.handle, member.real_name, member.display_name} - {"", subject.name, subject.key}:
+        borne = Subject.objects.filter(account_id=account_id, name=alias).exclude(pk=subject.pk)
+        if not borne.exists():
+            aliases.append((SLACK_NAME, alias))
+    _note(account_id, subject, aliases)
     return subject
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,7 @@ def test_a_message() -> None:
         thread="1736499540.000100",
         edited="1736499700.000000",
         client_id="c-1",
+        digest=ANY,
     )
 
 
