@@ -41,6 +41,7 @@ def register_stores() -> None:
         "governance.RetentionRule": "settings of retention",
         "governance.ReviewDecision": "ids, times and states",
         "governance.Consent": "ids, states and who answered",
+        "governance.Leaving": "ids, roles and numbers",
         "governance.GateDecision": "the rule that applied, codes, and who decided",
     }.items():
         holds_no_content(table, because)

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from facts import audit
 from facts.actors import Actor
 from facts.clock import now
-from facts.errors import DomainError, NotFound, Refused
+from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.ids import new_id
 from facts.models import Membership, Scope, Subject
 from facts.tenancy import ROOT, account_transaction
@@ -26,6 +26,8 @@ from governance.models import ApiKey
 PREFIX = "mem_"
 #: Revocation is at most this late in each process; saves a look-up per call on the hot path.
 CACHE_SECONDS = 5.0
+#: How long a rotated key goes on working beside its successor, unless told otherwise, and at most.
+OVERLAP, LONGEST_OVERLAP = timedelta(days=1), timedelta(days=30)
 #: ``last_used_at`` is written at most this often per key.
 LAST_USED_EVERY = timedelta(minutes=5)
 _CACHE_LIMIT = 10_000
@@ -121,6 +123,55 @@ def revoke_key(account_id: uuid.UUID, key_id: uuid.UUID, *, actor: Actor) -> Api
     return key
 
 
+def rotate_key(
+    principal: Principal, key_id: uuid.UUID, *, actor: Actor, overlap: timedelta = OVERLAP
+) -> tuple[ApiKey, str]:
+    """Make a key's successor, equal but for its secret, and let the old one end after ``overlap``, or before if it
+    ends before; returns the successor with its raw text, which is not kept.
+
+    A key that decides in somebody's name is renewed by that person only: nobody else gets hold of their name. Raises
+    ``NotFound`` (``key_not_found``), ``Conflicting`` (``key_ended``), ``Refused`` (``forbidden_right``) and
+    ``DomainError`` (``invalid_overlap``).
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise DomainError("An overlap is from nothing to 30 days.", code="invalid_overlap", field="overlap_seconds")
+    with account_transaction(principal.account_id):
+        old = keys_within(principal).select_for_update(of=("self",)).filter(pk=key_id).first()
+        if old is None:
+            raise NotFound("There is no such key.", code="key_not_found")
+        at = now()
+        if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= at):
+            raise Conflicting("A key that has ended gets no successor.", code="key_ended")
+        check_may_hand_out(principal, old.rights, old.delegated, peer=old.peer)
+        if old.delegated and old.maker_id != principal.membership_id:
+            raise Refused("Whoever it decides for has to renew it.", code="forbidden_right", field="key_id")
+        successor, raw = create_key(
+            account_id=principal.account_id,
+            label=old.label,
+            rights=old.rights,
+            delegated=old.delegated,
+            maker=old.maker,
+            peer=old.peer,
+            scope_limit=old.scope_limit,
+            expires_at=capped(old.expires_at, principal.expires_at),
+            requests_per_minute=capped(old.requests_per_minute, principal.requests_per_minute),
+            actor=actor,
+        )
+        old.expires_at = capped(old.expires_at, at + overlap)
+        old.save(update_fields=["expires_at"])
+        audit.record(
+            principal.account_id,
+            action="key.rotated",
+            object_type="api_key",
+            object_id=old.id,
+            actor=actor,
+            group=new_id(),
+            metadata={"successor": str(successor.id), "ends_at": old.expires_at.isoformat()},
+        )
+    _cache.pop(old.digest, None)
+    return successor, raw
+
+
 def digest(raw: str) -> str:
     """Return what is stored of a key: the SHA-256 of its text (keys are random, so no salt is needed)."""
     return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
@@ -132,7 +183,7 @@ def authenticate(raw: str) -> Principal | None:
         return None
     key_digest = digest(raw)
     cached = _cache.get(key_digest)
-    if cached is not None and cached[0] > time.monotonic():
+    if cached is not None and cached[0] > time.monotonic() and not _is_over(cached[1]):
         return cached[1]
     principal = _load(key_digest)
     if principal is None:
@@ -142,6 +193,10 @@ def authenticate(raw: str) -> Principal | None:
         _cache.clear()
     _cache[key_digest] = (time.monotonic() + CACHE_SECONDS, principal)
     return principal
+
+
+def _is_over(principal: Principal) -> bool:
+    return principal.expires_at is not None and principal.expires_at <= now()
 
 
 def forget_cached() -> None:

@@ -20,7 +20,7 @@ from facts.models import (
     Suppression,
     User,
 )
-from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Review
+from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Leaving, Review
 from ingest.models import ImportRun
 from memory_site import queue_admin
 from memory_site.admin_pages.account_pages import (
@@ -38,6 +38,7 @@ from memory_site.admin_pages.fact_pages import FactAdmin
 from memory_site.admin_pages.gate_pages import GateRuleAdmin
 from memory_site.admin_pages.import_pages import ImportRunAdmin
 from memory_site.admin_pages.key_pages import ApiKeyAdmin
+from memory_site.admin_pages.leaving_page import LeavingAdmin
 from memory_site.admin_pages.long_work_pages import LongJobAdmin
 from memory_site.admin_pages.profile_pages import ProfileAdmin
 from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
@@ -67,6 +68,7 @@ PAGES = {
     Job: JobAdmin,
     AuditEntry: AuditAdmin,
     ForgetReceipt: ForgetReceiptAdmin,
+    Leaving: LeavingAdmin,
     ImportRun: ImportRunAdmin,
     User: SignInAdmin,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -60,6 +61,18 @@ class KeyAsked(ScopeFields):
     expires_at = InstantField(required=False, allow_null=True)
     requests_per_minute = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=1_000_000)
     org_id = optional_text(IDENTIFIER_LENGTH, "Ignored: a key belongs to the account of its maker.")
+
+
+class RotationAsked(serializers.Serializer):
+    """How long the old secret goes on working beside the new one."""
+
+    overlap_seconds = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=int(keys.LONGEST_OVERLAP.total_seconds()),
+        help_text=f"Unless given: {int(keys.OVERLAP.total_seconds())}.",
+    )
 
 
 class KeyShown(serializers.Serializer):
@@ -157,6 +170,33 @@ class KeyView(APIView):
                 raise NotFound("There is no such key.", code="key_not_found")
             keys.revoke_key(principal.account_id, key_id, actor=actor)
         return Response({"id": key_id, "status": "revoked"})
+
+
+class KeyRotateView(APIView):
+    """A new secret for a key."""
+
+    @extend_schema(
+        operation_id="keys_rotate",
+        summary="Give a key a new secret",
+        description="Makes a successor that may do the same, and ends the old key after the overlap. The answer holds "
+        "the successor's text; it cannot be had again. A key that decides in a person's name is renewed by that "
+        "person.",
+        tags=[TAG],
+        request=RotationAsked,
+        responses={201: KeyMade},
+    )
+    def post(self, request: Request, key_id: uuid.UUID) -> Response:
+        """Rotate."""
+        principal = principal_of(request)
+        seconds = body_of(request, RotationAsked).get("overlap_seconds")
+        overlap = keys.OVERLAP if seconds is None else timedelta(seconds=seconds)
+        return answer_once(request, lambda: _rotate(principal, key_id, overlap), hide=("key",))
+
+
+def _rotate(principal: Principal, key_id: uuid.UUID, overlap: timedelta) -> Answer:
+    actor = _require_authority(principal, principal.scope_limit or ROOT)
+    successor, raw = keys.rotate_key(principal, key_id, actor=actor, overlap=overlap)
+    return 201, {**_shown(successor, _org(principal)), "key": raw}
 
 
 def _require_authority(principal: Principal, path: str) -> Any:

@@ -33,4 +33,5 @@ urlpatterns = [
     path("cli/device/poll", device.PollView.as_view()),
     path("keys", keys.KeysView.as_view()),
     path("keys/<uuid:key_id>", keys.KeyView.as_view()),
+    path("keys/<uuid:key_id>/rotate", keys.KeyRotateView.as_view()),
 ]

@@ -7,6 +7,7 @@ from governance.models.feedback import Feedback, Rating
 from governance.models.forgetting import ForgetMode, ForgetReceipt
 from governance.models.gates import Gate, GateAMode, GateBMode, GateDecision, GateRule
 from governance.models.idempotency import IdempotencyRecord
+from governance.models.leavings import LeaversFacts, Leaving
 from governance.models.promotions import Promotion, PromotionStatus
 from governance.models.retention import RetentionRule
 from governance.models.reviews import Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
@@ -30,6 +31,8 @@ __all__ = [
     "GateRule",
     "Grant",
     "IdempotencyRecord",
+    "LeaversFacts",
+    "Leaving",
     "Promotion",
     "PromotionStatus",
     "Rating",

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from facts.models import Account, Identity, Scope, Subject
 from governance.models import Role
-from memory_site.admin_pages import erasing_page
+from memory_site.admin_pages import erasing_page, leaving_page
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
@@ -126,6 +126,16 @@ class MembershipAdmin(GovernedAdmin):
     fields = list_display
     list_select_related = ["user", "subject"]
     ordering = ["id"]
+    change_form_template = "memory/membership.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of the page on which somebody leaves."""
+        view = self.admin_site.admin_view(self.leave)
+        return [path("<uuid:pk>/leave/", view, name="member_leaves"), *super().get_urls()]
+
+    def leave(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Show what somebody's leaving would end, and carry it out."""
+        return leaving_page.page(self, request, self.get_or_404(request, str(pk)))
 
 
 class GrantAdmin(GovernedAdmin):

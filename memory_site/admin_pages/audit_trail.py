@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Model, Q
 
 from facts.models import AuditEntry, ConflictMember, ConflictSet, Event, Fact, Membership, ScopeLink, Subject
-from governance.models import ApiKey, Consent, ForgetReceipt, GateRule, Promotion, RetentionRule, Review
+from governance.models import ApiKey, Consent, ForgetReceipt, GateRule, Leaving, Promotion, RetentionRule, Review
 from retrieval.models import RetrievalProfile
 
 #: Entries shown, the newest; and things of one sort whose entries are looked up along with those of a subject.
@@ -25,6 +25,7 @@ KINDS: dict[type[Model], str] = {
     Fact: "fact",
     ForgetReceipt: "forget_receipt",
     GateRule: "gate_rule",
+    Leaving: "leaving",
     Membership: "membership",
     Promotion: "promotion",
     RetentionRule: "retention_rule",
@@ -36,7 +37,7 @@ KINDS: dict[type[Model], str] = {
 _MODELS: dict[str, type[Model]] = {kind: model for model, kind in KINDS.items()}
 #: Records that have a page of their own.
 PAGES = frozenset(
-    {"api_key", "conflict_set", "event", "fact", "forget_receipt", "retrieval_profile", "review", "subject"}
+    {"api_key", "conflict_set", "event", "fact", "forget_receipt", "leaving", "retrieval_profile", "review", "subject"}
 )
 
 

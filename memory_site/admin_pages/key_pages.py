@@ -19,10 +19,10 @@ from django.views.decorators.http import require_POST
 
 from facts.clock import now
 from facts.errors import DomainError
-from facts.models import Membership, Scope
-from facts.tenancy import get_scope
+from facts.models import Membership, Scope, Subject
+from facts.tenancy import get_scope, get_subject
 from governance import keys
-from governance.access import APP_RIGHTS, Delegation, Right
+from governance.access import APP_RIGHTS, PEER_KINDS, Delegation, Right
 from governance.models import ApiKey
 from memory_site.admin_pages.governed import GovernedAdmin
 
@@ -60,9 +60,27 @@ class NewKeyForm(forms.Form):
         help_text="Decisions it may take for you. The record will name you and the key.",
     )
     scope = forms.CharField(required=False, max_length=512, help_text="Confine it to a scope and below: /support.")
+    peer = forms.CharField(
+        required=False,
+        max_length=200,
+        help_text="Key of the person or agent as whom it reads by itself; empty: nobody.",
+    )
+    per_minute = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        label="Calls a minute",
+        help_text="Empty: as the installation.",
+    )
     days = forms.IntegerField(
         required=False, min_value=1, max_value=3650, label="Expires after", help_text="Days; empty: never."
     )
+
+
+class RotateForm(forms.Form):
+    """How long the old secret goes on working."""
+
+    hours = forms.IntegerField(min_value=0, max_value=int(keys.LONGEST_OVERLAP.total_seconds()) // 3600)
 
 
 class ApiKeyAdmin(GovernedAdmin):
@@ -83,10 +101,11 @@ class ApiKeyAdmin(GovernedAdmin):
         return super().visible(eyes).select_related("maker__user", "maker__account", "peer", "scope_limit")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the addresses of the two buttons."""
+        """Add the addresses of the buttons."""
         view = self.admin_site.admin_view
         return [
             path("new/", view(never_cache(self.create)), name="key_create"),
+            path("<uuid:pk>/rotate/", view(never_cache(require_POST(self.rotate))), name="key_rotate"),
             path("<uuid:pk>/revoke/", view(require_POST(self.revoke)), name="key_revoke"),
             *super().get_urls(),
         ]
@@ -117,6 +136,22 @@ class ApiKeyAdmin(GovernedAdmin):
         context = self.context(request, title="Your new key" if raw else "New API key", form=form, raw=raw, key=key)
         return TemplateResponse(request, "memory/key_new.html", context)
 
+    def rotate(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Make a key's successor and show it, once; the old one ends after the hours that were chosen."""
+        old = self.get_or_404(request, str(pk))
+        form = RotateForm(request.POST)
+        if not form.is_valid():
+            messages.error(request, "An overlap is a number of hours, from 0 to 720.")
+            return redirect(reverse("admin:governance_apikey_change", args=[pk]))
+        overlap = timedelta(hours=form.cleaned_data["hours"])
+        try:
+            key, raw = keys.rotate_key(request.principal, old.pk, actor=request.principal.actor, overlap=overlap)
+        except DomainError as error:
+            messages.error(request, error.message)
+            return redirect(reverse("admin:governance_apikey_change", args=[pk]))
+        context = self.context(request, title="The key's new secret", form=None, raw=raw, key=key)
+        return TemplateResponse(request, "memory/key_new.html", context)
+
     def revoke(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         """End a key for good."""
         key = self.get_or_404(request, str(pk))
@@ -135,9 +170,21 @@ def _create(request: HttpRequest, values: dict[str, Any]) -> tuple[ApiKey, str]:
         delegated=values["delegated"],
         maker=Membership.objects.get(account_id=principal.account_id, pk=principal.membership_id),
         scope_limit=_scope(principal.account_id, values["scope"]),
+        peer=_peer(principal.account_id, values["peer"]),
+        requests_per_minute=values["per_minute"],
         expires_at=now() + timedelta(days=values["days"]) if values["days"] else None,
         actor=principal.actor,
     )
+
+
+def _peer(account_id: uuid.UUID, text: str) -> Subject | None:
+    """Return the peer called so; raises ``DomainError`` (``peer_not_found``) for one that does not exist."""
+    if not text.strip():
+        return None
+    peer = get_subject(account_id, key=text.strip())
+    if peer is None or peer.kind not in PEER_KINDS:
+        raise DomainError("No peer goes by that key.", code="peer_not_found", field="peer")
+    return peer
 
 
 def _scope(account_id: uuid.UUID, text: str) -> Scope | None:

@@ -21,7 +21,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "Suppression")),
     ("Reads", ("Trace", "RetrievalProfile")),
     ("Account", ("GateRule", "ApiKey", "Membership", "Grant", "Identity", "Account")),
-    ("Records", ("LongJob", "Job", "AuditEntry", "ForgetReceipt")),
+    ("Records", ("LongJob", "Job", "AuditEntry", "ForgetReceipt", "Leaving")),
 )
 #: Suggestions for one typed name.
 SUGGESTIONS = 12
