@@ -34,15 +34,5 @@ class IngestConfig(AppConfig):
         outbox.register("actions", firing.note_changes)
         outbox.register("moods", keeping.note_changes)
         wording.register()
-        long_jobs.register(
-            long_jobs.Kind(
-                name=backfill.KIND,
-                title="Reading the history of Slack",
-                unit="days of history",
-                command="manage.py backfill_slack",
-                step=backfill.step,
-                ended=backfill.ended,
-            )
-        )
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()
