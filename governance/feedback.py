@@ -53,7 +53,7 @@ def rate(
         actor=actor.as_json(),
     )
     if fact is not None and rating == Rating.INCORRECT and fact.status in {Status.ACTIVE, Status.PROVISIONAL}:
-        _contest(fact, actor)
+        dispute(fact, actor=actor, why="rated_incorrect")
     return feedback
 
 
@@ -71,14 +71,18 @@ def _rated(account_id: uuid.UUID, fact_id: uuid.UUID, reader: Reader) -> Fact:
     return fact
 
 
-def _contest(fact: Fact, actor: Actor) -> None:
+def dispute(fact: Fact, *, actor: Actor, why: str) -> Fact:
+    """Take a fact from every reader until a curator has decided, and ask for that; ``why`` is the reason's code.
+
+    The caller has locked the fact's subject. Returns the fact as it is then.
+    """
     fact = lifecycle.transition(
         fact.id,
         account_id=fact.account_id,
         to=Status.DISPUTED,
         actor=actor,
         action="fact.contested",
-        reason="rated_incorrect",
+        reason=why,
     )
     Review.objects.get_or_create(
         account_id=fact.account_id,
@@ -87,8 +91,9 @@ def _contest(fact: Fact, actor: Actor) -> None:
         status=ReviewStatus.PENDING,
         defaults={
             "fact_version": fact.version,
-            "reasons": ["rated_incorrect"],
+            "reasons": [why],
             "requested_by": actor.as_json(),
             "due_at": now() + CONTEST_DUE,
         },
     )
+    return fact

@@ -36,11 +36,11 @@ def page(
     ``listing`` names the listing: a cursor is good for that one only. Raises ``DomainError`` (``invalid_cursor``).
     """
     if cursor:
-        after = _decode(cursor, listing)
+        after = place_of(cursor, listing=listing)
         rows = rows.filter(pk__gt=after) if oldest_first else rows.filter(pk__lt=after)
     found = list(rows.order_by("pk" if oldest_first else "-pk")[: limit + 1])
     more = len(found) > limit
-    return found[:limit], _encode(found[limit - 1].pk, listing) if more else None
+    return found[:limit], cursor_for(found[limit - 1].pk, listing=listing) if more else None
 
 
 def paging(values: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +52,13 @@ def _signer(listing: str) -> signing.Signer:
     return signing.Signer(salt=f"cursor.{listing}")
 
 
-def _encode(row_id: uuid.UUID, listing: str) -> str:
+def cursor_for(row_id: uuid.UUID, *, listing: str) -> str:
+    """Return the cursor of what comes after this row in a listing."""
     return _signer(listing).sign(base64.urlsafe_b64encode(row_id.bytes).decode().rstrip("="))
 
 
-def _decode(cursor: str, listing: str) -> uuid.UUID:
+def place_of(cursor: str, *, listing: str) -> uuid.UUID:
+    """Return the row after which a page begins; raises ``DomainError`` (``invalid_cursor``)."""
     try:
         return uuid.UUID(bytes=base64.urlsafe_b64decode(_signer(listing).unsign(cursor) + "=="))
     except (signing.BadSignature, MalformedBase64, ValueError):

@@ -1,4 +1,7 @@
-"""Who could read what is placed for everybody in a scope: shown to whoever decides about placing it there."""
+"""Who could read what is placed for everybody in a scope, and who looks after it there.
+
+Shown to whoever decides about placing it there, and to whom it is about.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,20 @@ from django.db.models import Q
 
 from facts.clock import now
 from facts.models import Membership
-from governance.access import Principal, Right, role_at, within_limit
-from governance.models import ApiKey, Grant
+from governance.access import Principal, Right, has_role, role_at, within_limit
+from governance.models import ApiKey, Grant, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Names of the people with a role at the scope, in order, and the number of keys that may read there."""
+    """Names of the people with a role at the scope, in order, and the number of keys that may read there.
+
+    ``curators``: those of the people who decide there, and so see more than readers do.
+    """
 
     people: tuple[str, ...]
     keys: int
+    curators: tuple[str, ...] = ()
 
 
 def readers_at(account_id: uuid.UUID, path: str) -> Readers:
@@ -29,12 +36,18 @@ def readers_at(account_id: uuid.UUID, path: str) -> Readers:
         row = (grant.scope.path, grant.role, grant.effect, grant.propagates, grant.restricted)
         granted[grant.subject_id].append(row)
     members = Membership.objects.filter(account_id=account_id, subject_id__in=granted, user__is_active=True)
-    people = [
-        member.subject.display_name
-        for member in members.select_related("subject")
-        if role_at(_with_grants(account_id, granted[member.subject_id]), path) is not None
-    ]
-    return Readers(people=tuple(sorted(people, key=str.casefold)), keys=_keys_at(account_id, path))
+    people, curators = [], []
+    for member in members.select_related("subject"):
+        principal = _with_grants(account_id, granted[member.subject_id])
+        if role_at(principal, path) is not None:
+            people.append(member.subject.display_name)
+        if has_role(principal, path, Role.CURATOR):
+            curators.append(member.subject.display_name)
+    return Readers(
+        people=tuple(sorted(people, key=str.casefold)),
+        keys=_keys_at(account_id, path),
+        curators=tuple(sorted(curators, key=str.casefold)),
+    )
 
 
 def _with_grants(account_id: uuid.UUID, grants: list[tuple[str, str, str, bool, bool]]) -> Principal:

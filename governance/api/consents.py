@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -76,11 +77,11 @@ class ConsentsView(APIView):
         principal = _person(request)
         query = query_of(request, ConsentQuery)
         with account_transaction(principal.account_id):
-            wanted = _own(principal)
+            wanted = own_consents(principal)
             if "status" in query:
                 wanted = wanted.filter(status=query["status"])
             found, next_cursor = page(wanted, listing="consents", **paging(query))
-            body = {"consents": _all_shown(found), "next_cursor": next_cursor}
+            body = {"consents": consents_shown(found), "next_cursor": next_cursor}
         return Response(body)
 
 
@@ -145,18 +146,20 @@ def _answered(request: Request, consent_id: uuid.UUID, verb: Callable[..., Conse
 
     def work() -> Answer:
         verb(principal, consent_id)
-        return 200, _all_shown([_own(principal).get(pk=consent_id)])[0]
+        return 200, consents_shown([own_consents(principal).get(pk=consent_id)])[0]
 
     return answer_once(request, work)
 
 
-def _own(principal: Principal) -> Any:
+def own_consents(principal: Principal) -> QuerySet[Consent]:
+    """Return what the caller is asked and has answered, with what it is about."""
     return Consent.objects.filter(account_id=principal.account_id, subject_id=principal.subject_id).select_related(
         "fact", "target"
     )
 
 
-def _all_shown(found: list[Consent]) -> list[dict[str, Any]]:
+def consents_shown(found: Sequence[Consent]) -> list[dict[str, Any]]:
+    """Return consents as the API tells them to whom they are asked of."""
     promotions = Promotion.objects.filter(fact_id__in=[consent.fact_id for consent in found]).order_by("id")
     asked = {(promotion.fact_id, promotion.target_id): promotion for promotion in promotions}
     return [_shown(consent, asked.get((consent.fact_id, consent.target_id))) for consent in found]

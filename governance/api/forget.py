@@ -198,11 +198,14 @@ def _named(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
 
 def _forget(principal: Principal, values: dict[str, Any]) -> Answer:
     if values["mode"] == ForgetMode.DELETE:
-        return 200, _answer(erasing.erase(principal, **_target(principal, values)))
-    return 200, _answer(forgetting.disable(principal, **_named(principal, values), reason=values.get("reason") or ""))
+        return 200, receipt_shown(erasing.erase(principal, **_target(principal, values)))
+    return 200, receipt_shown(
+        forgetting.disable(principal, **_named(principal, values), reason=values.get("reason") or "")
+    )
 
 
-def _answer(receipt: ForgetReceipt) -> dict[str, Any]:
+def receipt_shown(receipt: ForgetReceipt) -> dict[str, Any]:
+    """Return a receipt as the API answers with it."""
     counters = receipt.counters
     stores = counters.get("stores", {})
     details = list(Erased().fields)

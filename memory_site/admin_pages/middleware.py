@@ -1,4 +1,4 @@
-"""Runs every admin request of a signed-in person inside a transaction of their account.
+"""Runs every request of a signed-in person to the admin or the portal inside a transaction of their account.
 
 Without it row-level security shows them nothing. The transaction spans the view and the rendering of its template, and
 is rolled back when either fails. A view that is marked with :func:`commits_by_item` opens its own transactions.
@@ -26,16 +26,17 @@ def commits_by_item(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
 
 
 class AccountMiddleware:
-    """Sets ``request.principal`` (``None`` without a membership) and ``request.accounts`` for the admin's pages."""
+    """Sets ``request.principal`` (``None`` without a membership) and ``request.accounts`` for these pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         """Wrap the next handler."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Handle one request; those outside the admin, and of strangers, pass untouched."""
+        """Handle one request; those outside of these pages, and of strangers, pass untouched."""
         request.principal, request.accounts, request.view_failed = None, [], False
-        if not request.path.startswith(reverse("admin:index")) or not request.user.is_authenticated:
+        pages = (reverse("admin:index"), reverse("me:home"))
+        if not request.path.startswith(pages) or not request.user.is_authenticated:
             return self.get_response(request)
         if "%00" in request.META.get("QUERY_STRING", ""):
             return HttpResponseBadRequest("An address holds no NUL.")  # the database would refuse it in any filter

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -21,8 +21,8 @@ from facts.clock import now
 from facts.errors import DomainError
 from facts.models import Evidence
 from facts.tenancy import account_transaction
-from governance import review_bulk, review_undo
-from governance.models import Review, ReviewDecision, ReviewKind, ReviewStatus
+from governance import promotion_undo, review_bulk, review_undo
+from governance.models import Feedback, Promotion, Rating, Review, ReviewDecision, ReviewKind, ReviewStatus
 from governance.review_bulk import Result
 from governance.review_claims import deciders
 from governance.review_queue import HIGH_RISK, MEDIUM_RISK, in_queue, with_risk
@@ -121,6 +121,7 @@ class ReviewAdmin(GovernedAdmin):
         view = self.admin_site.admin_view
         return [
             path("<uuid:pk>/decide/", view(require_POST(self.decide)), name="review_decide"),
+            path("<uuid:pk>/undo-promotion/", view(require_POST(self.undo_promotion)), name="promotion_undo"),
             path("<uuid:pk>/undo/<uuid:decision>/", view(require_POST(self.undo)), name="review_undo"),
             path("decide/", view(commits_by_item(require_POST(self.decide_many))), name="review_decide_many"),
             *super().get_urls(),
@@ -211,6 +212,20 @@ class ReviewAdmin(GovernedAdmin):
         following = pk if following in {None, str(pk)} else following
         return redirect(_address(following) + queue.query(**named))
 
+    def undo_promotion(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Take back the approval of the promotion that a review asked about."""
+        review = self.get_or_404(request, str(pk))
+        promotion = Promotion.objects.filter(account_id=review.account_id, review_id=review.pk).first()
+        if promotion is None:
+            raise Http404
+        try:
+            promotion_undo.undo(request.principal, promotion.pk)
+        except DomainError as error:
+            messages.error(request, error.message)
+        else:
+            messages.success(request, "Taken back: the copy has left every reader, and the request waits again.")
+        return redirect(_address(pk))
+
     def undo(self, request: HttpRequest, pk: uuid.UUID, decision: uuid.UUID) -> HttpResponse:
         """Take a decision back and show the review again."""
         review = self.get_or_404(request, str(pk))
@@ -283,6 +298,7 @@ class ReviewAdmin(GovernedAdmin):
             rows=claim(fact) if fact and review.readable else [],
             unresolved=review.detail if _may_read_event(eyes, review) else {},
             excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact and review.readable else [],
+            objections=_objections(review) if review.readable else [],
             asked=promotion_panel.of_review(eyes, review),
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],
             may_decide=waits and review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT},
@@ -326,6 +342,14 @@ def _targets(eyes: Sight, review: Review) -> list[Any]:
     return list(
         eyes.facts().filter(readable=True, pk__in=merge_targets(review.fact).values("pk")).order_by("-id")[:SHOWN]
     )
+
+
+def _objections(review: Review) -> list[Feedback]:
+    """Return what was said against the fact of a contest, newest first."""
+    if review.kind != ReviewKind.CONTEST:
+        return []
+    said = Feedback.objects.filter(account_id=review.account_id, fact_id=review.fact_id, rating=Rating.INCORRECT)
+    return list(said.exclude(comment="").order_by("-pk")[:SHOWN])
 
 
 def _may_read_event(eyes: Sight, review: Review) -> bool:

@@ -14,14 +14,15 @@ from django.views.decorators.http import require_GET, require_POST
 from memory_site.admin_pages import believed_page, device_pages, home, name_pages, sight
 from memory_site.admin_pages.governed import subjects_called, typed
 from memory_site.api.authentication import ACCOUNT_IN_SESSION
+from memory_site.sign_in import AdminSignInForm
 
 #: The navigation: by what people come for, not by app. Models that are missing here are listed last.
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Decide", ("ConflictSet", "Review")),
-    ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "Suppression")),
+    ("Decide", ("ConflictSet", "Review", "Action")),
+    ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "MoodEntry", "Suppression")),
     ("Reads", ("Trace", "RetrievalProfile")),
-    ("Account", ("GateRule", "ApiKey", "Membership", "Grant", "Identity", "Account")),
-    ("Records", ("LongJob", "Job", "AuditEntry", "ForgetReceipt", "Leaving")),
+    ("Account", ("GateRule", "ActionRule", "DeliveryTarget", "ApiKey", "Membership", "Grant", "Identity", "Account")),
+    ("Records", ("LongJob", "Job", "Delivery", "AuditEntry", "ForgetReceipt", "Leaving")),
 )
 #: Suggestions for one typed name.
 SUGGESTIONS = 12
@@ -34,6 +35,7 @@ class MemoryAdminSite(AdminSite):
     site_title = "Memory"
     index_title = "What waits for you"
     site_url = None
+    login_form = AdminSignInForm
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         """Add the addresses that belong to no model."""

@@ -58,7 +58,7 @@ class AddressThrottle(BaseThrottle):
     def allow_request(self, request: Request, view: Any) -> bool:
         """Count the call and tell whether it is within the limit."""
         limit = getattr(view, "calls_per_address", None)
-        return limit is None or count(f"{type(view).__name__}:{_digest_of(client_address(request))}") <= limit
+        return limit is None or count(f"{type(view).__name__}:{digest_of(client_address(request))}") <= limit
 
     def wait(self) -> float:
         """Return the seconds until the next window."""
@@ -95,7 +95,7 @@ def client_address(request: HttpRequest | Request) -> str:
 def count_failure(address: str) -> None:
     """Count a failed credential; raises ``Throttled`` beyond ``MEMORY_FAILED_KEYS_PER_MINUTE`` (0: no limit)."""
     limit = settings.MEMORY_FAILED_KEYS_PER_MINUTE
-    if not limit or count(f"address:{_digest_of(address)}") <= limit:
+    if not limit or count(f"address:{digest_of(address)}") <= limit:
         return
     if len(_blocked) >= _BLOCKED_LIMIT:
         _blocked.clear()
@@ -119,7 +119,7 @@ def forget_blocked() -> None:
     _blocked.clear()
 
 
-def _digest_of(address: str) -> str:
+def digest_of(address: str) -> str:
     """Return what is kept of an address, which is a person's."""
     return salted_hmac("address", address).hexdigest()
 

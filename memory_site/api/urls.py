@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from memory_site.api.schema import DocsView, SchemaView
+from memory_site.api.self_views import SelfExportView
 from memory_site.api.views import UnknownAddress
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", DocsView.as_view(), name="docs"),
+    path("self/export", SelfExportView.as_view()),
     path("", include("governance.api.urls")),
     path("", include("ingest.api.urls")),
     path("", include("retrieval.api.urls")),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from retrieval.api import ask_views, fact_views, lineage_views, profile_views, search_views, trace_views, views
+from retrieval.api import (
+    ask_views,
+    fact_views,
+    lineage_views,
+    profile_views,
+    search_views,
+    self_views,
+    trace_views,
+    views,
+)
 
 urlpatterns: list[URLPattern] = [
     path("context", views.ContextView.as_view()),
@@ -17,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("facts/<uuid:fact_id>", fact_views.FactView.as_view()),
     path("facts/<uuid:fact_id>/history", fact_views.FactHistoryView.as_view()),
     path("facts/<uuid:fact_id>/explain", fact_views.FactExplanationView.as_view()),
+    path("self/served", self_views.SelfServedView.as_view()),
     path("timeline", views.TimelineView.as_view()),
     path("ask", ask_views.AskView.as_view()),
     path("lineage", lineage_views.LineageView.as_view()),

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from facts.errors import DomainError
 from facts.models import Subject
-from governance.pagination import _decode, page
+from governance.pagination import page, place_of
 from tests.factories import SubjectFactory
 
 
@@ -56,5 +56,5 @@ def test_a_cursor_is_good_for_its_own_listing(keys):
 @given(st.text())
 def test_made_up_cursors_are_refused(text):
     with pytest.raises(DomainError) as raised:
-        _decode(text, "subjects")
+        place_of(text, listing="subjects")
     assert raised.value.code == "invalid_cursor"
