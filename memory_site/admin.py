@@ -21,7 +21,7 @@ from facts.models import (
     User,
 )
 from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Leaving, Review
-from ingest.models import ImportRun
+from ingest.models import ImportRun, OptOut, SlackChannel, SlackReceipt, SlackWorkspace
 from memory_site import queue_admin
 from memory_site.admin_pages.account_pages import (
     AccountAdmin,
@@ -43,6 +43,12 @@ from memory_site.admin_pages.long_work_pages import LongJobAdmin
 from memory_site.admin_pages.profile_pages import ProfileAdmin
 from memory_site.admin_pages.record_pages import AuditAdmin, ForgetReceiptAdmin, JobAdmin, SuppressionAdmin
 from memory_site.admin_pages.review_pages import ReviewAdmin
+from memory_site.admin_pages.slack_pages import (
+    OptOutAdmin,
+    SlackChannelAdmin,
+    SlackReceiptAdmin,
+    SlackWorkspaceAdmin,
+)
 from memory_site.admin_pages.trace_pages import TraceAdmin
 from memory_site.admin_pages.user_pages import SignInAdmin
 from retrieval.models import Card, RetrievalProfile, Trace
@@ -70,6 +76,10 @@ PAGES = {
     ForgetReceipt: ForgetReceiptAdmin,
     Leaving: LeavingAdmin,
     ImportRun: ImportRunAdmin,
+    SlackWorkspace: SlackWorkspaceAdmin,
+    SlackChannel: SlackChannelAdmin,
+    SlackReceipt: SlackReceiptAdmin,
+    OptOut: OptOutAdmin,
     User: SignInAdmin,
 }
 

@@ -52,9 +52,7 @@ def _ask_lists(slack: Slack, payload: Mapping[str, Any]) -> Any:
 def _write_lists(workspace: SlackWorkspace, payload: Mapping[str, Any], told: Any) -> None:
     """Register everybody; of the channels those in which the bot is or that are known already."""
     members = [member for entry in told[0] if (member := people.read_member(entry)) is not None]
-    people.register(
-        workspace.account_id, [member for member in members if member.identifier != workspace.bot_user_id]
-    )
+    people.register(workspace.account_id, [member for member in members if member.identifier != workspace.bot_user_id])
     for channel in told[1]:
         channels.note(workspace, channel)
 

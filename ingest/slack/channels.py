@@ -143,9 +143,7 @@ def _bind(workspace: SlackWorkspace, channel: SlackChannel) -> ChannelBinding:
             path = f"{path}-{channel.channel_id}"
         return delivery.bind(workspace.account_id, name=name, is_private=channel.is_private, path=path, **own)
     if channel.is_private and bindings.filter(scope_id=found.scope_id).exclude(pk=found.pk).exists():
-        raise Conflicting(
-            "This private channel is bound to the scope of other channels.", code="channel_scope_shared"
-        )
+        raise Conflicting("This private channel is bound to the scope of other channels.", code="channel_scope_shared")
     return found
 
 

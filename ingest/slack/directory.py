@@ -56,9 +56,9 @@ def look_up_strangers(workspace: SlackWorkspace, found: Understood) -> None:
     if not isinstance(said, Said):
         return
     wanted = {*said.mentions, *([said.author] if said.human else [])}
-    named = Identity.objects.filter(
-        account_id=workspace.account_id, platform=people.SLACK, value__in=wanted
-    ).exclude(subject__name="")
+    named = Identity.objects.filter(account_id=workspace.account_id, platform=people.SLACK, value__in=wanted).exclude(
+        subject__name=""
+    )
     for identifier in sorted(wanted - set(named.values_list("value", flat=True))):
         look_up_member(workspace, identifier)
 

@@ -137,7 +137,7 @@ def _message(workspace: SlackWorkspace, event: Mapping[str, Any]) -> str:
     channel_id, where = str(event.get("channel")), event.get("channel_type")
     direct = where in _DIRECT_TYPES or channel_id.startswith("D")
     spoken = event.get("message") if isinstance(event.get("message"), Mapping) else event
-    if _is_own(workspace, spoken):
+    if is_own(workspace, spoken):
         return OWN_POST
     command = obeying.command_in(workspace, event, spoken, direct=where == "im")
     if command is not None:
@@ -183,7 +183,7 @@ def _authors(found: Understood) -> set[str]:
     return set()
 
 
-def _is_own(workspace: SlackWorkspace, spoken: Mapping[str, Any]) -> bool:
+def is_own(workspace: SlackWorkspace, spoken: Mapping[str, Any]) -> bool:
     """Tell whether this app said it: its deliveries and answers are no source of anything."""
     profile = spoken.get("bot_profile") if isinstance(spoken.get("bot_profile"), Mapping) else {}
     own = {workspace.bot_user_id, workspace.bot_id} - {""}

@@ -21,6 +21,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Decide", ("ConflictSet", "Review", "Action")),
     ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "MoodEntry", "Suppression")),
     ("Reads", ("Trace", "RetrievalProfile")),
+    ("Channels", ("SlackChannel", "SlackWorkspace", "OptOut", "SlackReceipt")),
     ("Account", ("GateRule", "ActionRule", "DeliveryTarget", "ApiKey", "Membership", "Grant", "Identity", "Account")),
     ("Records", ("LongJob", "Job", "Delivery", "AuditEntry", "ForgetReceipt", "Leaving")),
 )

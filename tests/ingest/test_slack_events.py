@@ -54,7 +54,11 @@ def extract(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_address_is_verified(slack: Talk) -> None:
-    body = {"token": "x", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", "type": "url_verification"}
+    body = {
+        "token": "x",
+        "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALW",
+        "type": "url_verification",
+    }
     answer = slack.post(body)
     assert (answer.status_code, answer.json()) == (200, {"challenge": body["challenge"]})
     assert problem(slack.post(body, given={})) == (401, "wrong_signature", None)
@@ -67,9 +71,7 @@ def test_the_same_under_both_prefixes(slack: Talk) -> None:
     assert answer.json() == {"challenge": "c"}
 
 
-@pytest.mark.parametrize(
-    ("age", "status"), [(0, 200), (299, 200), (302, 401), (-299, 200), (-302, 401), (86_400, 401)]
-)
+@pytest.mark.parametrize(("age", "status"), [(0, 200), (299, 200), (302, 401), (-299, 200), (-302, 401), (86_400, 401)])
 def test_a_request_is_good_for_five_minutes(slack: Talk, age: int, status: int) -> None:
     body = b'{"type": "url_verification", "challenge": "c"}'
     assert slack.post(body, given=headers(body, age=age)).status_code == status
@@ -152,13 +154,16 @@ def test_a_message_is_the_one_that_an_export_brings(slack: Talk, account: Accoun
     assert len(live) == 5
     # Meanwhile Ana is called otherwise, and U9 has got a name.
     users = [*USERS, {"id": "U9", "team_id": "T1", "name": "zoe", "profile": {"real_name": "Zoe"}}]
-    got = importing.import_export(
-        account.id, write(tmp_path, {"general/2025-01-10": records}, users=users), Options()
-    )
+    got = importing.import_export(account.id, write(tmp_path, {"general/2025-01-10": records}, users=users), Options())
     assert got.counts == {"deduplicated": 5}
     assert Event.objects.count() == 5
     assert list(Event.objects.order_by("ts").values_list(*columns)) == live
-    assert live[0][:4] == (f"slack:T1:C1:{START}.000100", "hi @Bo Berg, see x (https://x.org) & #general", "/slack/general", "ana")
+    assert live[0][:4] == (
+        f"slack:T1:C1:{START}.000100",
+        "hi @Bo Berg, see x (https://x.org) & #general",
+        "/slack/general",
+        "ana",
+    )
     # And the other way round.
     later = said("said before", after=9)
     importing.import_export(account.id, write(tmp_path, {"general/2025-01-11": [later]}, users=users), Options())

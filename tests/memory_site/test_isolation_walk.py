@@ -54,7 +54,7 @@ from governance.models import (
     ReviewDecision,
     Role,
 )
-from ingest.models import ImportRun
+from ingest.models import ImportRun, OptOut, SlackChannel, SlackReceipt, SlackWorkspace
 from memory_site.api.urls import urlpatterns as api_urls
 from retrieval import known_names, places
 from retrieval.embedders import registry
@@ -134,6 +134,12 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     "consents/<uuid:consent_id>/grant": _nothing,
     "consents/<uuid:consent_id>/withdraw": _nothing,
     "consolidate": _nothing,
+    "context/ingest": lambda ids: {
+        "channelId": "C1",
+        "platformUserId": "U1",
+        "messageTs": "1736499600.000100",
+        "text": f"I like tea in {ids['scope']}.",
+    },
     "consolidate/subject": _nothing,
     "context": _reading,
     "feedback": lambda ids: {"trace_id": ids["trace_id"], "fact_id": ids["fact_id"], "rating": "incorrect"},
@@ -151,6 +157,7 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     "reviews/<uuid:review_id>/approve": _nothing,
     "reviews/<uuid:review_id>/reject": _nothing,
     "search": _reading,
+    "slack/events": lambda _: {"type": "event_callback", "team_id": MARKER, "event": {}},
     "self/erase": lambda _: {"confirm": MARKER},
     "self/erase/preview": _nothing,
     "self/facts/<uuid:fact_id>/contest": lambda _: {"reason": "It is wrong."},
@@ -258,11 +265,22 @@ def _plant(account: Account) -> dict[type[Model], Model]:
         ),
         RetrievalProfile.objects.create(**written, name="balanced", version=1, note=MARKER),
         StoredQuery.objects.create(**written, query=MARKER, subject_key=ana.key),
+        *_what_slack_told(account, ana),
         ImportRun.objects.create(account=account, kind="slack_export", source=MARKER),
         LongJob.objects.create(account=account, kind="slack_export", title=MARKER, unit="messages"),
         AuditEntry.objects.all()[0],
     ]
     return {type(row): row for row in rows}
+
+
+def _what_slack_told(account: Account, person: Subject) -> list[Model]:
+    """A workspace, a channel of it, a request, and somebody who opted out."""
+    return [
+        SlackWorkspace.objects.create(account=account, team=MARKER, name=MARKER, bot_user_id=MARKER),
+        SlackChannel.objects.create(account=account, team=MARKER, channel_id=MARKER, name=MARKER),
+        SlackReceipt.objects.create(account=account, team=MARKER, event_id=MARKER, event_type=MARKER),
+        OptOut.objects.create(account=account, subject=person, via="portal"),
+    ]
 
 
 # Who calls
