@@ -20,8 +20,10 @@ class IngestConfig(AppConfig):
         from ingest.actions import firing, wording
         from ingest.moods import keeping
         from ingest.slack import asking, obeying
+        from ingest.web import queue
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
+        jobs.register_runner(queue.FETCH, "ingest.tasks.fetch_page")
         for kind in asking.QUESTIONS:
             jobs.register_runner(kind, "ingest.tasks.ask_slack")
         obeying.register_answers()

@@ -25,6 +25,7 @@ from ingest import line, normalise, opting_out
 from ingest.normalise import Turn
 from ingest.observations import Observation, fault_in
 from ingest.subjects_of import speaker_of_turn, subject_by_alias
+from ingest.web import queue
 
 #: Characters that are said in one event, all turns together.
 MAX_TEXT = 100_000
@@ -83,6 +84,7 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
         fresh_ids = {answer.event_id for answer in answers if not answer.deduplicated}
         fresh = [event for event in events if event.id in fresh_ids]
         queued = line.join(principal.account_id, fresh)
+        queue.queue_pages(principal.account_id, fresh)
         audit.record(
             principal.account_id,
             action="events.captured",
@@ -115,6 +117,7 @@ def record_revision(principal: Principal, observation: Observation, *, edits: Ev
     event.source_key, event.revision = latest.source_key, latest.revision + 1
     event.save(force_insert=True)
     queued = line.join(principal.account_id, [event])
+    queue.queue_pages(principal.account_id, [event])
     audit.record(
         principal.account_id,
         action="event.revised",

@@ -10,11 +10,17 @@ from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest import line, processing
 from ingest.slack import asking, receiving
+from ingest.web import queue
 
 
 def process(job_id: str, account_id: str) -> None:
     """Process the line to which a job belongs."""
     processing.take_turn(uuid.UUID(account_id), uuid.UUID(job_id))
+
+
+def fetch_page(job_id: str, account_id: str) -> None:
+    """Fetch a page that a message names."""
+    queue.run(uuid.UUID(account_id), uuid.UUID(job_id))
 
 
 def requeue_waiting() -> None:

@@ -16,6 +16,7 @@ class ModelRole(models.TextChoices):
     ANSWERER = "answerer"
     EMBEDDING = "embedding"
     MOOD = "mood"
+    PAGE_SUMMARY = "page_summary"
 
 
 class ModelCall(Owned):
