@@ -35,7 +35,7 @@ _VERY_GOOD = re.compile(
     r"|aux anges|comblée?s?|enchantée?s?|euphorique)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:not|n't|never|no longer|pas|plus|jamais)\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
+_NOT = re.compile(r"(?:\b(?:not|never|no longer|pas|plus|jamais)|n['’]t)\W+(?:\w+\W+){0,2}$", re.IGNORECASE)
 
 
 def score(statements: Sequence[str]) -> int:
