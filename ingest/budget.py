@@ -20,6 +20,8 @@ from ingest.extraction.dates import zone
 from ingest.models import ModelCall
 
 EXHAUSTED = "budget_exhausted"
+#: Share of a day's budget that summaries and the like leave to the reading of new messages.
+RESERVED = Decimal("0.2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,13 @@ class Budget:
     spent_usd: Decimal
     spent_tokens: int
     resets_at: datetime
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether what is left is for what cannot wait: less than :data:`RESERVED` of a limit."""
+        spent = Decimal(1) - RESERVED
+        dollars = self.limit_usd is not None and self.spent_usd >= self.limit_usd * spent
+        return dollars or (self.limit_tokens is not None and self.spent_tokens >= self.limit_tokens * spent)
 
     @property
     def is_used_up(self) -> bool:

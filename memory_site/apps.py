@@ -17,10 +17,12 @@ class MemorySiteConfig(AppConfig):
     def ready(self) -> None:
         """Wire what the apps below leave open."""
         from facts import jobs
-        from memory_site import answerers, checks, erasure_stores, queue
+        from memory_site import answerers, checks, composers, erasure_stores, queue
         from retrieval.ask import answering
+        from retrieval.cards import composing
 
         jobs.register_dispatcher(queue.dispatch_job)
         answering.register(answerers.find)
+        composing.register(composers.find)
         erasure_stores.register_stores()
         checks.refuse_errors(worker=sys.argv[1:2] == ["qcluster"])

@@ -309,6 +309,42 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "SUMMARY_PROVIDER",
+        text,
+        "none",
+        "Who words profiles, cards of scopes and summaries of sessions at night: `none` (they quote facts), "
+        "`anthropic` or `openai`. A key alone changes nothing: it is no consent to send memories out.",
+        "Models",
+    ),
+    Setting(
+        "SUMMARY_MODEL",
+        text,
+        "",
+        "Model that words them. Empty: the provider's, `ANTHROPIC_MODEL` or `OPENAI_MODEL`.",
+        "Models",
+    ),
+    Setting(
+        "SUMMARY_SECONDS",
+        integer,
+        60,
+        "Seconds that all tries of wording one card may take together.",
+        "Models",
+    ),
+    Setting(
+        "SUMMARY_WHOLE_EVERY",
+        integer,
+        7,
+        "Nights in which a card's model is shown only what is new, before one in which it begins from the facts again.",
+        "Models",
+    ),
+    Setting(
+        "SESSION_QUIET_MINUTES",
+        integer,
+        30,
+        "Minutes without a word after which a session is summed up anew.",
+        "Models",
+    ),
+    Setting(
         "MODEL_CALL_TIMEOUT",
         integer,
         30,

@@ -12,6 +12,9 @@ from retrieval.entities.names import fold
 from retrieval.models import (
     AliasPair,
     Card,
+    CardEdit,
+    CardKind,
+    CardVersion,
     ContextStat,
     EntityAlias,
     Mention,
@@ -24,7 +27,9 @@ from retrieval.models import (
 def register_stores() -> None:
     """Register every table of this app."""
     for store in (
-        Store(name="cards", tables=("retrieval.Card",), find=_cards, wipe=_wipe_cards),
+        Store(name="card_edits", tables=("retrieval.CardEdit",), find=_edits, wipe=_delete),
+        Store(name="card_versions", tables=("retrieval.CardVersion",), find=_versions, wipe=_delete),
+        Store(name="cards", tables=("retrieval.Card", "retrieval.CardVector"), find=_cards, wipe=_wipe_cards),
         Store(name="mentions", tables=("retrieval.Mention",), find=_mentions, wipe=_wipe_mentions),
         Store(name="name_pairs", tables=("retrieval.AliasPair",), find=_pairs, wipe=_delete),
         Store(name="names", tables=("retrieval.EntityAlias",), find=_aliases, wipe=_wipe_aliases),
@@ -37,9 +42,35 @@ def register_stores() -> None:
     holds_no_content("retrieval.NamesRead", "which facts were read for names, by which rules")
 
 
+def _edits(erasing: Erasing) -> QuerySet:
+    return CardEdit.objects.filter(
+        Q(card__in=_cards_about(erasing))
+        | Q(pk__in=keys_citing(erasing.account_id, CardEdit, [*erasing.facts, *erasing.withdrawn], "original"))
+        | Q(pk__in=keys_saying(erasing, CardEdit, "original", "text")),
+        account_id=erasing.account_id,
+    )
+
+
+def _versions(erasing: Erasing) -> QuerySet:
+    """Versions go as a whole: what is left of one would be no version that there ever was."""
+    return CardVersion.objects.filter(
+        Q(card__in=_cards_about(erasing))
+        | Q(pk__in=keys_citing(erasing.account_id, CardVersion, [*erasing.facts, *erasing.withdrawn], "lines"))
+        | Q(pk__in=keys_saying(erasing, CardVersion, "lines")),
+        account_id=erasing.account_id,
+    )
+
+
+def _cards_about(erasing: Erasing) -> QuerySet:
+    """The profiles of the erased subject: its own, and those for the readers of scopes."""
+    keys = [str(subject_id) for subject_id in erasing.subject_ids]
+    about = Q(subject__in=erasing.subject_ids) | Q(kind=CardKind.SHARED_PROFILE, key__in=keys)
+    return Card.objects.filter(about, account_id=erasing.account_id)
+
+
 def _cards(erasing: Erasing) -> QuerySet:
     return Card.objects.filter(
-        Q(subject__in=erasing.subject_ids)
+        Q(pk__in=_cards_about(erasing))
         | Q(pk__in=keys_citing(erasing.account_id, Card, [*erasing.facts, *erasing.withdrawn], "lines"))
         | Q(pk__in=keys_saying(erasing, Card, "key", "title", "lines")),
         account_id=erasing.account_id,
@@ -51,7 +82,7 @@ def _wipe_cards(erasing: Erasing, rows: QuerySet) -> None:
     keys = list(rows.values_list("pk", flat=True))
     marking.forget_facts(erasing.account_id, erasing.facts | erasing.withdrawn)
     saying = keys_saying(erasing, Card, "key", "title", "lines")
-    going = Card.objects.filter(Q(subject__in=erasing.subject_ids) | Q(pk__in=saying), pk__in=keys)
+    going = Card.objects.filter(Q(pk__in=_cards_about(erasing)) | Q(pk__in=saying), pk__in=keys)
     scopes = list(going.values_list("scope_id", flat=True))
     going.delete()
     marking.mark_scopes(erasing.account_id, scopes)

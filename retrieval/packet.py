@@ -78,11 +78,15 @@ class ServedPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedLine:
-    """One line of a card, with the facts that it rests on; a person wrote it when ``edited``."""
+    """One line of a card, with the facts that it rests on; a person wrote it when ``edited``.
+
+    ``section`` is the heading of a profile under which it stands.
+    """
 
     text: str
     facts: tuple[uuid.UUID, ...]
     edited: bool
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from facts.freshness import Freshness
 from facts.unseen import UNSEEN
+from retrieval.cards import sections
 from retrieval.models import CardKind
 from retrieval.packet import Packet, ServedCard, ServedFact, ServedPassage
 
@@ -33,6 +34,7 @@ _HEADINGS = {
 
 #: Halves of surrogate pairs are no characters at all.
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_DOUBLED = re.compile(r"\*(?:\s*\*)+")
 #: Brackets and what looks like them.
 _BRACKETS = str.maketrans(
     {"&": "&amp;"} | dict.fromkeys("<\ufe64\uff1c", "&lt;") | dict.fromkeys(">\ufe65\uff1e", "&gt;")
@@ -43,7 +45,12 @@ def escape(text: str) -> str:
     """Return ``text`` on one line without anything that reads as markup, or that is not seen."""
     if text.isascii() and text.isprintable() and "  " not in text:  # most texts: nothing to remove
         return text.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPACE.sub(" ", UNSEEN.sub("", text)).strip().translate(_BRACKETS)
+    return one_line(text).translate(_BRACKETS)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line without anything that is not seen; brackets stay."""
+    return _SPACE.sub(" ", UNSEEN.sub("", text)).strip()
 
 
 def fact_line(statement: str, valid_from: datetime | None, *, remarks: Sequence[str] = ()) -> str:
@@ -107,16 +114,18 @@ def _card_lines(cards: Iterable[ServedCard], kind: str) -> list[str]:
 
 
 def _profile(cards: Sequence[ServedCard]) -> str:
-    """Return whole lines of the reader's profile, one after the other, within its share of the characters."""
-    profile = ""
-    for card in cards:
-        if card.kind != CardKind.SUBJECT_PROFILE:
-            continue
-        for line in card.lines:
-            longer = f"{profile} {escape(line.text)}".strip()
-            if len(longer) > COMPACT_PROFILE:
-                return profile
-            profile = longer
+    """Return whole lines of the reader's profile, by sections, within its share of the characters.
+
+    No line can pass for a heading: of what it says, no two asterisks stand together.
+    """
+    lines = [line for card in cards if card.kind == CardKind.SUBJECT_PROFILE for line in card.lines]
+    profile, heading = "", ""
+    for line in sorted(lines, key=lambda line: sections.place(line.section)):
+        opening = f"**{line.section}**: " if line.section and line.section != heading else ""
+        longer = f"{profile} {opening}{_DOUBLED.sub('*', escape(line.text))}".strip()
+        if len(longer) > COMPACT_PROFILE:
+            return profile
+        profile, heading = longer, line.section
     return profile
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from functools import partial
 
 from facts import isolation, outbox, reindexing
 from retrieval import common_lexemes, partitions, statistics, vectors
-from retrieval.cards import marking, rebuilding
+from retrieval.cards import marking, nightly, rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
 
@@ -34,6 +35,21 @@ def keep_names() -> None:
 def keep_cards() -> None:
     """Hear of what has changed, and build the cards that it concerns and those whose time has come."""
     isolation.steps(outbox.deliver_everywhere, rebuilding.rebuild_everywhere)
+
+
+def begin_nights() -> None:
+    """Begin the nights of accounts that are there, and sum up the sessions that have gone quiet."""
+    isolation.steps(nightly.begin_nights, nightly.submit_quiet_sessions)
+
+
+def begin_night(job_id: str, account_id: str) -> None:
+    """Begin one account's night."""
+    nightly.begin_night(uuid.UUID(account_id), uuid.UUID(job_id))
+
+
+def compact_card(job_id: str, account_id: str) -> None:
+    """Compact one card."""
+    nightly.run_one(uuid.UUID(account_id), uuid.UUID(job_id))
 
 
 def keep_statistics() -> None:

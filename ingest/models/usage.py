@@ -17,6 +17,7 @@ class ModelRole(models.TextChoices):
     EMBEDDING = "embedding"
     MOOD = "mood"
     PAGE_SUMMARY = "page_summary"
+    SUMMARY = "summary"
 
 
 class ModelCall(Owned):

@@ -112,7 +112,9 @@ TABLE: tuple[Code, ...] = (
     Code("target_not_found", 404, "There is no such target of deliveries."),
     Code("delivery_not_found", 404, "There is no such delivery."),
     Code("mood_not_found", 404, "There is no entry of that day."),
+    Code("edit_not_found", 404, "There is no such decision about the card."),
     # What was asked for does not go
+    Code("invalid_line", 422, "A line of a card has 1 to 300 characters."),
     Code("conflict", 409, "What was decided about is no longer what is there."),
     Code("stale_version", 409, "It has changed since it was looked at."),
     Code("subject_taken", 409, "Somebody else signs in as that person."),

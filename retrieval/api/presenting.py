@@ -55,7 +55,10 @@ def card(served: ServedCard) -> dict[str, Any]:
         "kind": served.kind,
         "title": served.title,
         "scope": served.scope,
-        "lines": [{"text": line.text, "fact_ids": line.facts, "edited": line.edited} for line in served.lines],
+        "lines": [
+            {"text": line.text, "fact_ids": line.facts, "edited": line.edited, "section": line.section}
+            for line in served.lines
+        ],
         "builder": served.builder,
         "built_at": served.built_at,
     }

@@ -129,6 +129,7 @@ class ServedLineShape(serializers.Serializer):
     text = serializers.CharField()
     fact_ids = serializers.ListField(child=serializers.UUIDField(), help_text="The facts that the line rests on.")
     edited = serializers.BooleanField(help_text="Whether a person wrote it.")
+    section = serializers.CharField(help_text="The heading under which it stands in a profile; empty elsewhere.")
 
 
 class ServedCardShape(serializers.Serializer):

@@ -97,7 +97,7 @@ def render(*, question: str, evidence: Sequence[Evidence], reference_time: datet
 
 def read(text: str) -> Worded:
     """Return the answer in a reply, its tokens unknown. Raises :class:`Unreadable`."""
-    value = _object_in(text[:MAX_REPLY].strip().lstrip("\ufeff"))
+    value = object_in(text[:MAX_REPLY].strip().lstrip("\ufeff"))
     answer, citations = value.get("answer"), value.get("citations")
     if not isinstance(answer, str) or not answer.strip() or not isinstance(citations, list):
         raise Unreadable(MALFORMED)
@@ -109,8 +109,8 @@ def read(text: str) -> Worded:
     )
 
 
-def _object_in(text: str) -> dict[str, Any]:
-    """Return the object that a reply consists of, or holds between fences or within prose."""
+def object_in(text: str) -> dict[str, Any]:
+    """Return the object that a reply consists of, or holds between fences or within prose; or raises ``Unreadable``."""
     places = [text, *(match.group(1).strip() for match in _FENCE.finditer(text))]
     first, last = text.find("{"), text.rfind("}")
     if 0 <= first < last:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import unicodedata
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 from facts.vocabulary import SENSITIVITY_RANK, Sensitivity
+from retrieval.cards import sections
+from retrieval.cards.repeats import repeats, words
 from retrieval.cards.sources import LINE_CHARACTERS, Source
 from retrieval.models import CardKind
 
 #: What wrote the lines; the number changes whenever the same sources could give other lines.
-BUILDER = "extractive-1"
+BUILDER = "extractive-2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ LIMITS: Mapping[str, Limits] = MappingProxyType(
     {
         CardKind.SCOPE_CARD: Limits(characters=1_200, pinned=4, least=2),
         CardKind.SUBJECT_PROFILE: Limits(characters=1_000, pinned=4, least=2),
+        CardKind.SHARED_PROFILE: Limits(characters=1_000, pinned=4, least=2),
         CardKind.SESSION_SUMMARY: Limits(characters=800, pinned=3, least=3),
         CardKind.ENTITY_CARD: Limits(characters=600, pinned=3, least=2),
     }
@@ -46,40 +49,68 @@ LIMITS: Mapping[str, Limits] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of a card and the facts it rests on. A person wrote it when ``edited``; else it quotes a fact."""
+    """One line of a card and the facts it rests on.
+
+    A person wrote or pinned it when ``edited``, a model worded it when ``composed``; else it quotes a fact.
+    ``section`` is the heading under which it stands in a profile.
+    """
 
     text: str
     facts: tuple[uuid.UUID, ...]
     edited: bool = False
+    section: str = ""
+    composed: bool = False
 
     @classmethod
     def stored(cls, value: Mapping[str, Any]) -> Line:
         """Return a line as a card stores it."""
         facts = tuple(uuid.UUID(fact_id) for fact_id in value["facts"])
-        return cls(text=value["text"], facts=facts, edited=value.get("edited", False))
+        return cls(
+            text=value["text"],
+            facts=facts,
+            edited=value.get("edited", False),
+            section=value.get("section", ""),
+            composed=value.get("composed", False),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the form that a card stores."""
-        return {"text": self.text, "facts": [str(fact_id) for fact_id in self.facts], "edited": self.edited}
+        return {
+            "text": self.text,
+            "facts": [str(fact_id) for fact_id in self.facts],
+            "edited": self.edited,
+            "section": self.section,
+            "composed": self.composed,
+        }
 
 
-def build(kind: str, sources: Sequence[Source], *, kept: Sequence[Line] = ()) -> list[Line]:
-    """Return the lines of a card: those ``kept`` because a person wrote them, then the facts that say most.
+def build(
+    kind: str, sources: Sequence[Source], *, kept: Sequence[Line] = (), passed_over: Collection[uuid.UUID] = ()
+) -> list[Line]:
+    """Return the lines of a card: those ``kept`` as they are, then the facts that say most.
 
     First the lasting facts with the most weight, then those with the most weight now. A statement that is there
-    already, or does not fit, is passed over.
+    already, in the same or nearly the same words, or that does not fit, is passed over; so are the facts that are in
+    ``passed_over``.
     """
     limits = LIMITS[kind]
     lines = list(kept)
     used = sum(len(line.text) + 1 for line in lines)
     said = {folded(line.text) for line in lines}
-    cited = {fact_id for line in lines for fact_id in line.facts}
+    spoken = [words(line.text) for line in lines]
+    cited = {fact_id for line in lines for fact_id in line.facts} | set(passed_over)
+    in_sections = kind in sections.PROFILES
     for source in _in_order(sources, pinned=limits.pinned):
         text = dated(source.statement, source.valid_from, source.valid_to)
         fits = len(text) <= LINE_CHARACTERS and used + len(text) + 1 <= limits.characters
         if source.id in cited or folded(source.statement) in said or not fits:
             continue
-        lines.append(Line(text=text, facts=(source.id,)))
+        spelt = words(source.statement)
+        if any(repeats(spelt, other) for other in spoken):
+            continue
+        section = sections.of_fact(source.category, source.kind).value if in_sections else ""
+        lines.append(Line(text=text, facts=(source.id,), section=section))
+        spoken.append(spelt)
         used += len(text) + 1
         said |= {folded(source.statement), folded(text)}
     return lines

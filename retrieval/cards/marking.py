@@ -13,15 +13,19 @@ from facts.clock import now
 from facts.ids import new_id
 from facts.locks import Lock, lock_account
 from facts.models import ConflictMember, OutboxEntry
-from facts.vocabulary import Sensitivity, Status
+from facts.vocabulary import Sensitivity, Status, SubjectKind
 from governance.access import PEER_KINDS
 from retrieval.models import Card, CardKind
 
 #: Changed facts that a card remembers one by one; more of them ask for a whole build.
 PENDING = 50
 _SERVED = {Status.ACTIVE, Status.PROVISIONAL}
+#: Whom or what a profile for every reader of a scope is written about. Pages and searches are their own summaries.
+PROFILED = [*sorted(PEER_KINDS), SubjectKind.CLIENT, SubjectKind.CHANNEL, SubjectKind.TOPIC]
 #: What leaves every copy at once, not only at the next build.
 WITHDRAWN = {Status.DISABLED, Status.REDACTED, Status.RETRACTED, Status.DELETED}
+#: What never comes back: neither does what people wrote about it.
+LOST = WITHDRAWN - {Status.DISABLED}
 
 #: Everywhere a fact is or was: its scope and its subject may have been changed.
 _PLACES = """
@@ -40,6 +44,9 @@ UNION ALL
 SELECT scope_id, subject_id, 'subject_profile', '', array_agg(DISTINCT fact_id) FROM places
 WHERE kind = ANY(%(peers)s) GROUP BY 1, 2
 UNION ALL
+SELECT scope_id, NULL::uuid, 'shared_profile', subject_id::text, array_agg(DISTINCT fact_id) FROM places
+WHERE kind = ANY(%(profiled)s) GROUP BY 1, subject_id
+UNION ALL
 SELECT scope_id, NULL::uuid, 'session_summary', thread, array_agg(DISTINCT fact_id) FROM threads GROUP BY 1, 4
 UNION ALL
 SELECT scope_id, subject_id, 'session_summary', thread, array_agg(DISTINCT fact_id) FROM threads
@@ -47,16 +54,16 @@ WHERE kind = ANY(%(peers)s) GROUP BY 1, 2, 4
 """
 _MARK = """
 INSERT INTO retrieval_card AS c (id, account_id, scope_id, subject_id, kind, key, title, lines, sources, sensitivity,
-                                 builder, version, delta_count, pending, due_at, built_at)
+                                 builder, version, delta_count, pending, due_at, built_at, created_at)
 SELECT x.id, %(account)s, x.scope_id, x.subject_id, x.kind, x.key, '', '[]', 0, %(public)s, '', 0, 0, NULL, %(now)s,
-       %(now)s
+       %(now)s, %(now)s
 FROM unnest(%(ids)s::uuid[], %(scopes)s::uuid[], %(subjects)s::uuid[], %(kinds)s::text[], %(keys)s::text[])
      AS x(id, scope_id, subject_id, kind, key)
 ON CONFLICT (account_id, scope_id, subject_id, kind, key) DO NOTHING
 """
 _NOTE = """
 UPDATE retrieval_card c
-SET due_at = least(c.due_at, %(now)s),
+SET due_at = least(c.due_at, %(now)s), compact_due = true,
     pending = CASE WHEN jsonb_array_length(c.pending || x.changed) <= %(most)s THEN c.pending || x.changed END
 FROM unnest(%(scopes)s::uuid[], %(subjects)s::uuid[], %(kinds)s::text[], %(keys)s::text[], %(changed)s::jsonb[])
      AS x(scope_id, subject_id, kind, key, changed)
@@ -74,6 +81,12 @@ WITH affected AS (
       AND c.scope_id IN (SELECT r.scope_id FROM facts_factrevision r
                          WHERE r.account_id = %(account)s AND r.fact_id = ANY(%(facts)s))
       AND EXISTS (SELECT FROM jsonb_array_elements(c.lines) l WHERE l->'facts' ?| %(texts)s::text[])
+), unkept AS (
+    DELETE FROM retrieval_cardversion v USING affected a WHERE v.card_id = a.id AND a.kind = 'entity_card'
+), undecided AS (
+    DELETE FROM retrieval_cardedit e USING affected a WHERE e.card_id = a.id AND a.kind = 'entity_card'
+), unread AS (
+    DELETE FROM retrieval_cardvector v USING affected a WHERE v.card_id = a.id
 ), gone AS (
     DELETE FROM retrieval_card c USING affected a WHERE c.id = a.id AND a.kind = 'entity_card'
 ), cleared AS (
@@ -83,17 +96,34 @@ WITH affected AS (
 )
 SELECT count(*), array_agg(DISTINCT scope_id) FROM affected
 """
+#: The same in what cards said before, wherever the facts are or were.
+_FORGET_VERSIONS = """
+UPDATE retrieval_cardversion v
+SET lines = (SELECT coalesce(jsonb_agg(l ORDER BY n), '[]') FROM jsonb_array_elements(v.lines) WITH ORDINALITY x(l, n)
+             WHERE NOT l->'facts' ?| %(texts)s::text[])
+FROM retrieval_card c
+WHERE v.account_id = %(account)s AND c.id = v.card_id
+  AND c.scope_id IN (SELECT r.scope_id FROM facts_factrevision r
+                     WHERE r.account_id = %(account)s AND r.fact_id = ANY(%(facts)s))
+  AND EXISTS (SELECT FROM jsonb_array_elements(v.lines) l WHERE l->'facts' ?| %(texts)s::text[])
+"""
+_FORGET_EDITS = """
+DELETE FROM retrieval_cardedit e WHERE e.account_id = %(account)s AND e.original->'facts' ?| %(texts)s::text[]
+"""
 
 
 def note_changes(account_id: uuid.UUID, entries: Sequence[OutboxEntry]) -> None:
     """Have every card built again that these changes concern; a handler of the outbox."""
     changed: set[uuid.UUID] = set()
     withdrawn: set[uuid.UUID] = set()
+    lost: set[uuid.UUID] = set()
     conflicts: set[uuid.UUID] = set()
     for entry in entries:
         if entry.topic == "fact.changed":
             if entry.payload["to"] in WITHDRAWN:
                 withdrawn.add(entry.object_id)
+            if entry.payload["to"] in LOST:
+                lost.add(entry.object_id)
             if {entry.payload["from"], entry.payload["to"]} & _SERVED:
                 changed.add(entry.object_id)
         elif entry.topic.startswith("conflict."):
@@ -101,6 +131,7 @@ def note_changes(account_id: uuid.UUID, entries: Sequence[OutboxEntry]) -> None:
     members = ConflictMember.objects.filter(account_id=account_id, conflict_set__in=conflicts)
     changed.update(members.values_list("fact_id", flat=True))
     forget_facts(account_id, withdrawn)
+    forget_edits(account_id, lost)
     mark(account_id, changed)
 
 
@@ -114,7 +145,9 @@ def mark(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> int:
         return 0
     lock_account(Lock.CARDS, account_id)
     with connection.cursor() as cursor:
-        cursor.execute(_PLACES, {"account": account_id, "facts": facts, "peers": sorted(PEER_KINDS)})
+        cursor.execute(
+            _PLACES, {"account": account_id, "facts": facts, "peers": sorted(PEER_KINDS), "profiled": PROFILED}
+        )
         places = cursor.fetchall()
         # One order for everybody; each column goes in as an array.
         places.sort(key=lambda place: tuple(str(part) for part in place[:4]))
@@ -148,7 +181,9 @@ def mark_scopes(account_id: uuid.UUID, scope_ids: Iterable[uuid.UUID]) -> int:
 
 
 def forget_facts(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> int:
-    """Take every line that rests on one of these facts out of the cards; return how many cards had such lines.
+    """Take every line that rests on one of these facts out of the cards, also out of what they said before.
+
+    Returns how many cards had such lines.
 
     Runs inside the account. A card about a name goes as a whole: it may be called by a word that nothing else says.
     """
@@ -157,11 +192,18 @@ def forget_facts(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> int:
         return 0
     lock_account(Lock.CARDS, account_id)
     with connection.cursor() as cursor:
-        cursor.execute(
-            _FORGET,
-            {"account": account_id, "facts": facts, "texts": [str(fact_id) for fact_id in facts], "now": now()},
-        )
+        named = {"account": account_id, "facts": facts, "texts": [str(fact_id) for fact_id in facts]}
+        cursor.execute(_FORGET_VERSIONS, named)
+        cursor.execute(_FORGET, {**named, "now": now()})
         count, scopes = cursor.fetchone()
     if scopes:
         mark_scopes(account_id, scopes)
     return count
+
+
+def forget_edits(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
+    """Delete what people decided about lines that rest on one of these facts. Runs inside the account."""
+    facts = [str(fact_id) for fact_id in fact_ids]
+    if facts:
+        with connection.cursor() as cursor:
+            cursor.execute(_FORGET_EDITS, {"account": account_id, "texts": facts})

@@ -17,10 +17,11 @@ from facts.clock import now
 from facts.locks import Lock, lock_account
 from facts.models import Account, Scope, Subject
 from facts.tenancy import account_transaction
-from retrieval.cards import names, sources
+from retrieval.cards import edits, names, sources, versions
 from retrieval.cards.building import BUILDER, LIMITS, Line, build, strictest
+from retrieval.cards.display_names import named
 from retrieval.cards.sources import CardPlace, Found
-from retrieval.models import Card, CardKind
+from retrieval.models import Card, CardChange, CardKind
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ SECONDS = 30.0
 #: Builds from changes alone between two whole ones, as in the system that this comes from.
 DELTAS = 20
 #: Kinds whose changes are taken in one by one; the others rest on few facts and are always built as a whole.
-_BY_DELTA = frozenset({CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE})
+_BY_DELTA = frozenset({CardKind.SCOPE_CARD, CardKind.SUBJECT_PROFILE, CardKind.SHARED_PROFILE})
 
 
 def rebuild_everywhere(*, seconds: float = SECONDS) -> int:
@@ -65,7 +66,7 @@ def rebuild_due(account_id: uuid.UUID, *, limit: int = ROUND) -> int:
             lock_account(Lock.CARDS, account_id)
             card = Card.objects.filter(account_id=account_id, pk=card_id, due_at__lte=now()).first()
             if card is not None:
-                _rebuild(card, whole=False)
+                bring_up_to_date(card, whole=False)
     return len(waiting)
 
 
@@ -76,23 +77,28 @@ def rebuild(account_id: uuid.UUID, card_id: uuid.UUID) -> Card | None:
         card = Card.objects.filter(account_id=account_id, pk=card_id).first()
         if card is None:
             return None
-        _rebuild(card, whole=True)
+        bring_up_to_date(card, whole=True)
         return Card.objects.filter(account_id=account_id, pk=card_id).first()
 
 
-def _rebuild(card: Card, *, whole: bool) -> None:
-    """Write the card anew, or delete it when too little is left to say; with that of a scope, those of its names."""
+def bring_up_to_date(
+    card: Card, *, whole: bool, change: str = CardChange.BUILT, maker: uuid.UUID | None = None
+) -> None:
+    """Write the card anew, or delete it when too little is left to say; with that of a scope, those of its names.
+
+    For whoever holds the account's lock of cards. ``change`` and ``maker`` (a membership) are what the versions say.
+    """
     at = now()
-    place = _place(card)
+    place = place_of(card)
     if card.kind == CardKind.ENTITY_CARD:
-        _rebuild_names(card.account_id, card.scope_id, at)
+        _rebuild_names(card.account_id, card.scope_id, at, change=change, maker=maker)
         return
-    _write(card, place, at, whole=whole)
+    _write(card, place, at, whole=whole, change=change, maker=maker)
     if card.kind == CardKind.SCOPE_CARD:
         _rebuild_names(card.account_id, card.scope_id, at)
 
 
-def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool) -> None:
+def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool, change: str, maker: uuid.UUID | None) -> None:
     before = [Line.stored(line) for line in card.lines]
     found = None if whole or not _takes_changes(card, place, at) else _changed(card, place, before, at)
     if found is None:
@@ -100,13 +106,34 @@ def _write(card: Card, place: CardPlace, at: datetime, *, whole: bool) -> None:
         card.sources, card.delta_count = found.total, 0
     else:
         card.delta_count += 1
-    kept = _kept(place, before, at)
-    lines = build(card.kind, found.sources, kept=kept) if _enough(card.kind, found) else kept
-    if not lines:
+    decided = edits.in_force(card, place, at=at)
+    composed = supported(place, [line for line in before if line.composed], decided, at=at)
+    if not composed:
+        card.offered = []
+    lines = _lines(card, found, decided, composed)
+    if not lines and not decided.any:
         card.delete()
         return
     card.title = _title(card)
-    _save(card, lines, found, at, due_at=_due(place, found, at))
+    builder = card.builder if composed else BUILDER
+    save(card, lines, found, at, due_at=due(place, found, at), builder=builder, change=change, maker=maker)
+
+
+def _lines(card: Card, found: Found, decided: edits.Decided, composed: Sequence[Line]) -> list[Line]:
+    """Return what people decided, what a model worded and still holds, then facts that neither has seen."""
+    kept = [*decided.lines, *composed]
+    if not _enough(card.kind, found):
+        return kept
+    seen = decided.removed | {uuid.UUID(fact_id) for fact_id in card.offered}
+    return build(card.kind, named(card.account_id, found.sources), kept=kept, passed_over=seen)
+
+
+def supported(place: CardPlace, lines: Sequence[Line], decided: edits.Decided, *, at: datetime) -> list[Line]:
+    """Return the lines whose facts may all be used at ``at``, and about none of whose facts a person has decided."""
+    settled = decided.removed | {fact_id for line in decided.lines for fact_id in line.facts}
+    cited = {fact_id for line in lines for fact_id in line.facts}
+    current = sources.usable(place, cited, at=at).keys() - settled
+    return [line for line in lines if line.facts and current >= set(line.facts)]
 
 
 def _takes_changes(card: Card, place: CardPlace, at: datetime) -> bool:
@@ -133,17 +160,7 @@ def _enough(kind: str, found: Found) -> bool:
     return found.total >= LIMITS[kind].least
 
 
-def _kept(place: CardPlace, lines: Sequence[Line], at: datetime) -> list[Line]:
-    """Return the lines that a person wrote and whose facts may all still be used."""
-    edited = [line for line in lines if line.edited]
-    if not edited:
-        return []
-    cited = sorted({fact_id for line in edited for fact_id in line.facts})
-    usable = {source.id for source in sources.find(place, at=at, among=cited).sources}
-    return [line for line in edited if usable.issuperset(line.facts)]
-
-
-def _due(place: CardPlace, found: Found, at: datetime) -> datetime | None:
+def due(place: CardPlace, found: Found, at: datetime) -> datetime | None:
     """Return when time alone changes what the card may say."""
     moments = (_first_end(found), sources.next_start(place, at=at))
     return min((moment for moment in moments if moment), default=None)
@@ -154,39 +171,60 @@ def _first_end(found: Found) -> datetime | None:
     return min((source.changes_at for source in found.sources if source.changes_at), default=None)
 
 
-def _save(card: Card, lines: Sequence[Line], found: Found, at: datetime, *, due_at: datetime | None) -> None:
+def save(
+    card: Card,
+    lines: Sequence[Line],
+    found: Found,
+    at: datetime,
+    *,
+    due_at: datetime | None,
+    builder: str = BUILDER,
+    change: str = CardChange.BUILT,
+    maker: uuid.UUID | None = None,
+) -> None:
+    """Store what the card says from now on; where that is something else than before, as a version of its own."""
     stored = [line.as_json() for line in lines]
-    if card.lines != stored:
+    changed = card.lines != stored
+    if changed:
         card.version += 1
     card.lines = stored
     card.sensitivity = strictest(found.sources)
-    card.builder = BUILDER
+    card.builder = builder
     card.pending = []
     card.due_at = due_at
     card.built_at = at
     card.save()
+    if changed:
+        versions.keep(card, change=change, maker=maker)
 
 
-def _rebuild_names(account_id: uuid.UUID, scope_id: uuid.UUID, at: datetime) -> None:
+def _rebuild_names(
+    account_id: uuid.UUID,
+    scope_id: uuid.UUID,
+    at: datetime,
+    *,
+    change: str = CardChange.BUILT,
+    maker: uuid.UUID | None = None,
+) -> None:
     """Write the cards about the names of a scope, and delete those of names that are no longer among them."""
     known = {
         card.key: card
         for card in Card.objects.filter(account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD)
     }
     written: set[str] = set()
-    for named in names.of_scope(account_id, scope_id, at=at, least=LIMITS[CardKind.ENTITY_CARD].least):
-        card = known.get(named.key) or Card(
-            account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD, key=named.key
+    for name in names.of_scope(account_id, scope_id, at=at, least=LIMITS[CardKind.ENTITY_CARD].least):
+        card = known.get(name.key) or Card(
+            account_id=account_id, scope_id=scope_id, kind=CardKind.ENTITY_CARD, key=name.key
         )
-        place = _place(card)
-        found = sources.find(place, at=at, among=named.facts)
-        kept = _kept(place, [Line.stored(line) for line in card.lines], at)
-        lines = build(card.kind, found.sources, kept=kept) if _enough(card.kind, found) else kept
-        if not lines or named.key in written:
+        place = place_of(card)
+        found = sources.find(place, at=at, among=name.facts)
+        decided = edits.in_force(card, place, at=at)
+        lines = _lines(card, found, decided, [])
+        if name.key in written or not (lines or decided.any):
             continue
-        card.title, card.sources = named.label, found.total
-        _save(card, lines, found, at, due_at=_first_end(found))
-        written.add(named.key)
+        card.title, card.sources = name.label, found.total
+        save(card, lines, found, at, due_at=_first_end(found), change=change, maker=maker)
+        written.add(name.key)
     Card.objects.filter(account_id=account_id, pk__in=[known[key].pk for key in known.keys() - written]).delete()
 
 
@@ -194,12 +232,15 @@ def _title(card: Card) -> str:
     """Return what the card is called: by its subject, its scope or its thread."""
     if card.kind == CardKind.SUBJECT_PROFILE:
         return Subject.objects.get(account_id=card.account_id, pk=card.subject_id).display_name
+    if card.kind == CardKind.SHARED_PROFILE:
+        return Subject.objects.get(account_id=card.account_id, pk=card.key).display_name
     if card.kind == CardKind.SCOPE_CARD:
         return Scope.objects.get(account_id=card.account_id, pk=card.scope_id).path
     return card.key
 
 
-def _place(card: Card) -> CardPlace:
+def place_of(card: Card) -> CardPlace:
+    """Return which card it is."""
     return CardPlace(
         account_id=card.account_id,
         kind=card.kind,

@@ -103,7 +103,7 @@ def serve(
     if not cited:
         return Shown()
     found = candidates.fetch_facts(sorted(cited), Question(), visible, current=True)
-    rows = {row.id: row for row in found if _needs_no_remark(row, visible)}
+    rows = {row.id: row for row in found if needs_no_remark(row, visible)}
     shown = Shown(decisions=_blocked(found, visible))
     full: set[str] = set()
     for card, of_card in zip(cards, lines, strict=True):
@@ -117,7 +117,10 @@ def serve(
                     kind=card.kind,
                     title=card.title,
                     scope=paths[card.scope_id],
-                    lines=tuple(ServedLine(text=line.text, facts=line.facts, edited=line.edited) for line in taken),
+                    lines=tuple(
+                        ServedLine(text=line.text, facts=line.facts, edited=line.edited, section=line.section)
+                        for line in taken
+                    ),
                     builder=card.builder,
                     built_at=card.built_at,
                 )
@@ -177,7 +180,7 @@ def _chosen(cards: Iterable[StoredCard], visible: Visibility) -> list[StoredCard
     return chosen
 
 
-def _needs_no_remark(row: FactRow, visible: Visibility) -> bool:
+def needs_no_remark(row: FactRow, visible: Visibility) -> bool:
     """Tell whether a card may speak for the fact; one that needs a remark is served by itself."""
     return (
         serving.withheld(row, visible) is None

@@ -7,16 +7,16 @@ for, and is served as a fact. Restricted facts are copied into no card, also not
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
 from facts.audience import Posture, Reader
 from facts.freshness import HORIZON_DAYS
-from facts.vocabulary import Sensitivity, Status, Volatility
+from facts.vocabulary import Category, Kind, Sensitivity, Status, Volatility
 from retrieval.models import CardKind
 from retrieval.serving import INDIRECT_FACTOR
 from retrieval.visibility import Visibility
@@ -25,6 +25,9 @@ from retrieval.visibility import Visibility
 FETCHED = 48
 #: Longest line, its dates included. A statement that needs more is left to be served as a fact.
 LINE_CHARACTERS = 180
+#: Facts looked at for a compaction, those learned last, and the longest statement among them: a model says it shorter.
+LATEST = 50
+LATEST_CHARACTERS = 1_000
 #: A peer whom no fact is about: sees what every peer that reads a scope sees.
 _ANY_PEER = Reader(posture=Posture.PEER, subject_id=uuid.UUID(int=0))
 
@@ -56,6 +59,8 @@ class Source(NamedTuple):
     weight: float
     salience: float
     changes_at: datetime | None
+    category: str = Category.GENERAL
+    kind: str = Kind.ATTRIBUTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,56 @@ class Found:
 
 def find(place: CardPlace, *, at: datetime, among: Sequence[uuid.UUID] | None = None) -> Found:
     """Return what the card may say at ``at``, in no order; ``among`` narrows to these facts."""
+    rows = _eligible(
+        place,
+        at=at,
+        among=among,
+        ranks=(
+            "row_number() OVER (ORDER BY lasting DESC, weight DESC, statement) AS by_weight,"
+            " row_number() OVER (ORDER BY salience DESC, statement) AS by_salience"
+        ),
+        which="WHERE by_weight <= %(fetched)s OR by_salience <= %(fetched)s",
+        longest=LINE_CHARACTERS,
+    )
+    return Found(sources=[Source(*row[:-1]) for row in rows], total=rows[0][-1] if rows else 0)
+
+
+def latest(place: CardPlace, *, at: datetime, most: int = LATEST) -> Found:
+    """Return the facts learned last of those that the card may rest on at ``at``, the youngest first.
+
+    Longer statements are among them than a line can quote.
+    """
+    rows = _eligible(
+        place,
+        at=at,
+        among=None,
+        ranks="row_number() OVER (ORDER BY recorded_from DESC, id DESC) AS by_age",
+        which="WHERE by_age <= %(fetched)s ORDER BY by_age",
+        longest=LATEST_CHARACTERS,
+        fetched=most,
+    )
+    return Found(sources=[Source(*row[:-1]) for row in rows], total=rows[0][-1] if rows else 0)
+
+
+def usable(place: CardPlace, fact_ids: Collection[uuid.UUID], *, at: datetime) -> dict[uuid.UUID, Source]:
+    """Return those of these facts on which the card may rest at ``at``, by id."""
+    if not fact_ids:
+        return {}
+    rows = _eligible(place, at=at, among=sorted(fact_ids), ranks="1 AS one", which="", longest=LATEST_CHARACTERS)
+    return {row[0]: Source(*row[:-1]) for row in rows}
+
+
+def _eligible(
+    place: CardPlace,
+    *,
+    at: datetime,
+    among: Sequence[uuid.UUID] | None,
+    ranks: str,
+    which: str,
+    longest: int,
+    fetched: int = FETCHED,
+) -> list[tuple[Any, ...]]:
+    """Return the columns of a :class:`Source`, and how many there are in all, of those that ``ranks`` chooses."""
     visible = audience_of(place, at=at)
     chosen = " AND f.id = ANY(%(among)s)" if among is not None else ""
     in_thread = _IN_THREAD if place.kind == CardKind.SESSION_SUMMARY else ""
@@ -75,27 +130,23 @@ def find(place: CardPlace, *, at: datetime, among: Sequence[uuid.UUID] | None = 
         cursor.execute(
             f"WITH eligible AS (SELECT f.id, f.statement, f.sensitivity, f.valid_from, f.valid_to,"
             f" (f.form = 'state' AND f.volatility IN ('stable', 'slow')) AS lasting, {_WEIGHT} AS weight,"
-            f" {_WEIGHT} * {_RECENCY} AS salience, least(t.expires_at, t.valid_to, {_HORIZON}) AS changes_at"
-            f" FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
+            f" {_WEIGHT} * {_RECENCY} AS salience, least(t.expires_at, t.valid_to, {_HORIZON}) AS changes_at,"
+            f" f.category, f.kind, f.recorded_from FROM facts_facttext t JOIN facts_fact f ON f.id = t.fact_id"
             f" WHERE {visible.current('t')} AND {_UNREMARKABLE}{in_thread}{chosen}),"
-            " placed AS (SELECT *, count(*) OVER () AS total,"
-            " row_number() OVER (ORDER BY lasting DESC, weight DESC, statement) AS by_weight,"
-            " row_number() OVER (ORDER BY salience DESC, statement) AS by_salience FROM eligible)"
+            f" placed AS (SELECT *, count(*) OVER () AS total, {ranks} FROM eligible)"
             f" SELECT id, statement, sensitivity, {_within_reach('valid_from')}, {_within_reach('valid_to')}, lasting,"
-            f" weight, salience, {_within_reach('changes_at')}, total FROM placed"
-            " WHERE by_weight <= %(fetched)s OR by_salience <= %(fetched)s",
+            f" weight, salience, {_within_reach('changes_at')}, category, kind, total FROM placed {which}",
             {
                 **visible.parameters(),
                 "served": [Status.ACTIVE, Status.PROVISIONAL],
                 "restricted": Sensitivity.RESTRICTED,
                 "thread": place.key,
                 "among": list(among) if among is not None else None,
-                "fetched": FETCHED,
-                "longest": LINE_CHARACTERS,
+                "fetched": fetched,
+                "longest": longest,
             },
         )
-        rows = cursor.fetchall()
-    return Found(sources=[Source(*row[:-1]) for row in rows], total=rows[0][-1] if rows else 0)
+        return cursor.fetchall()
 
 
 def next_start(place: CardPlace, *, at: datetime) -> datetime | None:
@@ -113,14 +164,23 @@ def next_start(place: CardPlace, *, at: datetime) -> datetime | None:
 def audience_of(place: CardPlace, *, at: datetime) -> Visibility:
     """Return what everybody may see to whom the card may be served: its subject, or any peer that reads the scope."""
     reader = Reader(posture=Posture.PEER, subject_id=place.subject_id) if place.subject_id else _ANY_PEER
+    about = {CardKind.SUBJECT_PROFILE: place.subject_id, CardKind.SHARED_PROFILE: _id(place.key)}
     return Visibility(
         account_id=place.account_id,
         scope_ids=(place.scope_id,),
-        subject_id=place.subject_id if place.kind == CardKind.SUBJECT_PROFILE else None,
+        subject_id=about.get(place.kind),
         reader=reader,
         at=at,
         now=at,
     )
+
+
+def _id(key: str) -> uuid.UUID | None:
+    """Return the id that the key of a shared profile is; ``None`` for keys of other kinds."""
+    try:
+        return uuid.UUID(key)
+    except ValueError:
+        return None
 
 
 def _within_reach(instant: str) -> str:

@@ -1,6 +1,6 @@
 """The tables of reading, one module per concept."""
 
-from retrieval.models.cards import Card, CardKind
+from retrieval.models.cards import Card, CardChange, CardEdit, CardKind, CardVector, CardVersion, EditKind
 from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, NamesRead, PairState
 from retrieval.models.large_scopes import LargeScope
 from retrieval.models.profiles import ProfileAction, ProfileName, RetrievalProfile, StoredQuery
@@ -9,8 +9,13 @@ from retrieval.models.traces import ContextStat, Trace, TraceKind
 __all__ = [
     "AliasPair",
     "Card",
+    "CardChange",
+    "CardEdit",
     "CardKind",
+    "CardVector",
+    "CardVersion",
     "ContextStat",
+    "EditKind",
     "Entity",
     "EntityAlias",
     "LargeScope",

@@ -92,7 +92,7 @@ def test_a_card_about_a_name_is_called_so_only_while_a_line_says_it(
     sign_in(client, person_in(account))
     fact = FactFactory(subject=ana, statement="Nightfall is late.", sensitivity=Sensitivity.INTERNAL)
     lines = [{"text": "Nightfall is late.", "facts": [str(fact.id)], "edited": False}]
-    named = {"kind": CardKind.ENTITY_CARD, "key": "nightfall", "title": "Nightfall", "builder": "extractive-1"}
+    named = {"kind": CardKind.ENTITY_CARD, "key": "nightfall", "title": "Nightfall", "builder": "extractive-2"}
     card = Card.objects.create(account=account, scope=fact.scope, lines=lines, sensitivity="internal", **named)
     assert "Nightfall" in client.get(_page(card)).content.decode()
     Fact.objects.update(status=Status.REDACTED)

@@ -63,7 +63,7 @@ def _passage(text: str, speaker: str = "Ana") -> ServedPassage:
 
 def _card(kind: str, *texts: str, title: str = "ana") -> ServedCard:
     lines = tuple(ServedLine(text=text, facts=(uuid.UUID(int=1),), edited=False) for text in texts)
-    return ServedCard(kind=kind, title=title, scope="/", lines=lines, builder="extractive-1", built_at=DAY)
+    return ServedCard(kind=kind, title=title, scope="/", lines=lines, builder="extractive-2", built_at=DAY)
 
 
 #: The lines that are not about anything stored.

@@ -38,10 +38,11 @@ def test_standing_context_shows_cards_and_names_their_facts(account: Account, fa
                 "text": f"Ana asked <for> number {number}. (2025-03-10)",
                 "fact_ids": [str(fact.id)],
                 "edited": False,
+                "section": "",
             }
             for number, fact in enumerate(facts)
         ],
-        "builder": "extractive-1",
+        "builder": "extractive-2",
         "built_at": card.built_at.isoformat(),
     }
     assert body["packet"]["facts"] == []
@@ -87,7 +88,7 @@ def test_the_compact_form_has_the_profile_also_with_a_question(account: Account,
     body = caller_with_key(account).post("/v1/context", {**CALL, "query": "number 1", "render": "compact"}).json()
     profile = " ".join(f"Ana asked &lt;for&gt; number {number}. (2025-03-10)" for number in range(3))
     first, rest = body["text"].split("\n\n")
-    assert first == f"User profile: {profile}"
+    assert first == f"User profile: **Role & Responsibilities**: {profile}"
     assert rest.splitlines()[:2] == [
         "Relevant observations:",
         "- [general] Ana asked &lt;for&gt; number 1. (2025-03-10)",

@@ -31,7 +31,7 @@ def test_cards_are_found_by_their_whole_key_also_among_many_sessions(account: Ac
             kind=CardKind.SESSION_SUMMARY,
             key=f"s-{number}",
             sensitivity="internal",
-            builder="extractive-1",
+            builder="extractive-2",
         )
         for number in range(200)
         for subject in (ana, None)

@@ -16,7 +16,7 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind, Volatility
 from retrieval import tasks
 from retrieval.cards import marking, rebuilding, sources
-from retrieval.models import Card, CardKind
+from retrieval.models import Card, CardEdit, CardKind
 from tests.factories import (
     JANUARY,
     AccountFactory,
@@ -51,7 +51,7 @@ def test_the_profile_of_a_subject_says_what_it_may_see_of_itself(account: Accoun
         "Ana may move. (2025-03-10)",
     ]
     assert (card.subject, card.title, card.scope.path, card.sensitivity) == (ana, "Ana", "/support", "personal")
-    assert (card.builder, card.version, card.sources, card.delta_count) == ("extractive-1", 1, 3, 0)
+    assert (card.builder, card.version, card.sources, card.delta_count) == ("extractive-2", 1, 3, 0)
     assert (card.pending, card.due_at) == ([], None)
 
 
@@ -147,7 +147,7 @@ def test_a_change_in_a_session_reaches_everybodys_summary_of_it(account: Account
 def test_nothing_is_done_when_nothing_has_changed(account: Account, ana: Subject, work: Work) -> None:
     shared(ana, "Ana leads Atlas.")
     shared(ana, "Ana lives in Porto.")
-    assert work() == 2
+    assert work() == 3
     before = list(Card.objects.order_by("id").values())
     with CaptureQueriesContext(connection) as captured:
         assert work() == 0
@@ -241,7 +241,7 @@ def test_a_card_falls_due_when_time_changes_what_it_may_say(
     assert (len(card.lines), card.due_at) == (4, sooner)
     later = sooner + timedelta(seconds=1)
     monkeypatch.setattr(rebuilding, "now", lambda: later)
-    assert rebuilding.rebuild_due(account.id) == 2
+    assert rebuilding.rebuild_due(account.id) == 3
     card.refresh_from_db()
     assert (len(card.lines), card.due_at) == (5, soon)
 
@@ -265,12 +265,14 @@ def test_a_line_that_a_person_wrote_stays_until_one_of_its_facts_leaves(
     facts = [shared(ana, f"Ana leads {name}.") for name in ("Atlas", "Borealis", "Cirrus")]
     work()
     card = Card.objects.get(kind=CardKind.SCOPE_CARD)
-    edited = {"text": "Ana leads Atlas and Borealis.", "facts": [str(fact.id) for fact in facts[:2]], "edited": True}
-    Card.objects.filter(pk=card.pk).update(lines=[card.lines[2], edited])
+    original = {"text": "", "facts": [str(fact.id) for fact in facts[:2]]}
+    seen = {str(fact.id): fact.version for fact in facts[:2]}
+    text = "Ana leads Atlas and Borealis."
+    CardEdit.objects.create(account=account, card=card, kind="reworded", original=original, text=text, facts=seen)
     rebuilding.rebuild(account.id, card.id)
     card.refresh_from_db()
-    assert [line["text"] for line in card.lines] == ["Ana leads Atlas and Borealis.", "Ana leads Cirrus. (2025-03-10)"]
-    assert card.lines[0] == edited
+    assert [line["text"] for line in card.lines] == [text, "Ana leads Cirrus. (2025-03-10)"]
+    assert card.lines[0]["edited"]
     _change(facts[0], Status.SUPERSEDED)
     work()
     card.refresh_from_db()
@@ -308,7 +310,7 @@ def test_facts_are_forgotten_wherever_they_were(account: Account, ana: Subject, 
         action="fact.moved",
         changes={"scope_id": elsewhere.id},
     )
-    assert marking.forget_facts(account.id, [facts[0].id]) == 2
+    assert marking.forget_facts(account.id, [facts[0].id]) == 3
     assert {line["text"] for card in Card.objects.all() for line in card.lines} == {"Ana leads Borealis. (2025-03-10)"}
     assert marking.forget_facts(account.id, [facts[0].id]) == 0
     assert marking.forget_facts(account.id, []) == 0
@@ -393,10 +395,10 @@ def test_an_account_whose_cards_cannot_be_built_stops_no_other(monkeypatch: pyte
 
     monkeypatch.setattr(sources, "find", broken)
     assert rebuilding.rebuild_everywhere(seconds=-1) == 0
-    assert rebuilding.rebuild_everywhere() == 2
+    assert rebuilding.rebuild_everywhere() == 3
     with account_transaction(accounts[0].id):
         assert texts(accounts[0].id, CardKind.SCOPE_CARD) == []
-        assert Card.objects.filter(due_at__lte=now()).count() == 2
+        assert Card.objects.filter(due_at__lte=now()).count() == 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -466,4 +468,8 @@ def test_two_builders_make_one_card() -> None:
     rebuilding.rebuild_due(account.id)
     assert errors == []
     with account_transaction(account.id):
-        assert sorted(Card.objects.values_list("kind", "version")) == [("scope_card", 1), ("subject_profile", 1)]
+        assert sorted(Card.objects.values_list("kind", "version")) == [
+            ("scope_card", 1),
+            ("shared_profile", 1),
+            ("subject_profile", 1),
+        ]

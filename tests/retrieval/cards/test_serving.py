@@ -72,7 +72,7 @@ def test_cards_come_first_and_then_what_they_do_not_say(facts: dict[str, Fact], 
     assert statements(answer) == ["Ana bought a bicycle."]
     assert (answer.projection_cache_hit, answer.fast_fallback) == (True, False)
     card = answer.packet.cards[0]
-    assert (card.title, card.scope, card.builder) == ("Ana", "/support", "extractive-1")
+    assert (card.title, card.scope, card.builder) == ("Ana", "/support", "extractive-2")
     assert [line.facts for line in card.lines] == [(facts[name].id,) for name in ("Atlas", "Porto", "tea", "moving")]
 
 
@@ -342,7 +342,9 @@ def test_the_profile_can_be_asked_for_beside_a_question(facts: dict[str, Fact], 
     assert reasons(answer)[str(facts["tea"].id)] == "top_score"
     assert answer.projection_cache_hit is True
     text = rendering.compact(answer.packet)
-    assert text.startswith("User profile: Ana leads Atlas. (2025-03-10) Ana lives in Porto. (2025-03-10) ")
+    assert text.startswith(
+        "User profile: **Role & Responsibilities**: Ana leads Atlas. (2025-03-10) Ana lives in Porto. "
+    )
     assert "\n\nRelevant observations:\n- [general] Ana likes tea. (2025-03-10)" in text
     tight = ask("Does Ana like tea?", exact=False, with_profile=True, budget=33)
     assert statements(tight) == []
@@ -420,7 +422,7 @@ def test_a_card_about_names_is_called_by_nothing_but_what_it_says(account: Accou
         title="Nightfall",
         lines=lines,
         sensitivity="internal",
-        builder="extractive-1",
+        builder="extractive-2",
     )
     assert [card.title for card in ask("").packet.cards] == ["Nightfall"]
     _change(facts[1], Status.SUPERSEDED)
@@ -438,7 +440,7 @@ def test_at_most_eight_cards_about_names_the_richest_first(account: Account, ana
             title=f"Engine{number}",
             sources=number,
             sensitivity="internal",
-            builder="extractive-1",
+            builder="extractive-2",
             lines=[{"text": fact.statement, "facts": [str(fact.id)], "edited": False}],
         )
     titles = [card.title for card in ask("", budget=5_000).packet.cards]
