@@ -16,7 +16,7 @@ class IngestConfig(AppConfig):
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
         from facts import jobs, long_jobs, outbox, raw_text
-        from ingest import embedding_usage, erasure_stores, line, raw_words
+        from ingest import backfill, embedding_usage, erasure_stores, line, raw_words
         from ingest.actions import firing, wording
         from ingest.moods import keeping
         from ingest.slack import asking, obeying
@@ -36,5 +36,15 @@ class IngestConfig(AppConfig):
         outbox.register("actions", firing.note_changes)
         outbox.register("moods", keeping.note_changes)
         wording.register()
+        long_jobs.register(
+            long_jobs.Kind(
+                name=backfill.KIND,
+                title="Reading the history of Slack",
+                unit="days of history",
+                command="manage.py backfill_slack",
+                step=backfill.step,
+                ended=backfill.ended,
+            )
+        )
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()

@@ -114,6 +114,7 @@ def _nothing(_: Ids) -> dict[str, Any]:
 #: What is posted to each endpoint that takes a POST.
 BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     "ask": _reading,
+    "context/backfill": _nothing,
     "capture": lambda ids: {
         "events": [
             {
