@@ -7,7 +7,7 @@ with the attempt counted before work starts, and finished by whoever holds the c
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,8 +20,8 @@ from facts.ids import new_id
 from facts.models import Job
 from facts.models.records import JobStatus
 
-#: ``dispatcher(function_path, job_id, account_id)`` puts the job on the queue, in the running transaction.
-Dispatcher = Callable[[str, str, str], None]
+#: ``dispatcher(function_path, [(job_id, account_id), …])`` puts jobs on the queue, in the running transaction.
+Dispatcher = Callable[[str, Sequence[tuple[str, str]]], None]
 
 #: A claim older than this is taken to be dead: as long as any task may run, and half of that as slack.
 CLAIM_LASTS = timedelta(seconds=1.5 * settings.MEMORY_TASK_SECONDS)
@@ -101,16 +101,36 @@ def submit_all(
         for key in input_keys
     )
     by_input = {job.input_key: job for job in rows}
-    for key in deliver:
-        dispatch(by_input[key])
+    dispatch_all(by_input[key] for key in deliver)
     return by_input
 
 
 def dispatch(job: Job) -> None:
     """Put an existing job on the queue (again). Harmless when it is there already: claiming decides."""
+    dispatch_all([job])
+
+
+def dispatch_all(waiting: Iterable[Job]) -> None:
+    """Do :func:`dispatch` for many jobs, in one statement for each kind."""
     if _dispatcher is None:
         raise RuntimeError("No dispatcher is registered.")
-    _dispatcher(_runners[job.kind], str(job.id), str(job.account_id))
+    by_kind: dict[str, list[tuple[str, str]]] = {}
+    for job in waiting:
+        by_kind.setdefault(job.kind, []).append((str(job.id), str(job.account_id)))
+    for kind, calls in by_kind.items():
+        _dispatcher(_runners[kind], calls)
+
+
+def hand_to(account_id: uuid.UUID, values: Mapping[uuid.UUID, Any], *, key: str) -> None:
+    """Keep with each of these jobs (by id) what somebody else got for it, as :func:`keep` does for its own worker.
+
+    Only with jobs that nobody has begun. In the caller's transaction.
+    """
+    waiting = Job.objects.select_for_update().filter(account_id=account_id, status=JobStatus.QUEUED)
+    rows = list(waiting.filter(pk__in=list(values)).order_by("id"))
+    for row in rows:
+        row.payload = {**row.payload, KEPT: {**row.payload.get(KEPT, {}), key: values[row.id]}}
+    Job.objects.bulk_update(rows, ["payload"])
 
 
 def claim(account_id: uuid.UUID, job_id: uuid.UUID) -> Claim | None:
@@ -165,6 +185,11 @@ def keep(claim_: Claim, key: str, value: Any) -> None:
     if row is not None:
         row.payload = {**row.payload, KEPT: {**row.payload.get(KEPT, {}), key: value}}
         row.save(update_fields=["payload"])
+
+
+def held(claim_: Claim, key: str) -> Any:
+    """Return what was kept with the job under ``key`` before it was claimed, or ``None``."""
+    return claim_.job.payload.get(KEPT, {}).get(key)
 
 
 def kept(claim_: Claim, key: str) -> Any:

@@ -16,13 +16,14 @@ class IngestConfig(AppConfig):
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
         from facts import jobs, long_jobs, outbox, raw_text
-        from ingest import backfill, embedding_usage, erasure_stores, line, raw_words
+        from ingest import backfill, batches, embedding_usage, erasure_stores, line, raw_words
         from ingest.actions import firing, wording
         from ingest.moods import keeping
         from ingest.slack import asking, obeying
         from ingest.web import queue
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
+        jobs.register_runner(batches.READ, "ingest.tasks.read_batch")
         jobs.register_runner(queue.FETCH, "ingest.tasks.fetch_page")
         for kind in asking.QUESTIONS:
             jobs.register_runner(kind, "ingest.tasks.ask_slack")

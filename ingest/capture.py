@@ -21,7 +21,7 @@ from facts.models import Account, Event, Job, Scope, Subject
 from facts.tenancy import account_transaction, ensure_scope, ensure_subject, get_subject
 from facts.vocabulary import SENSITIVITY_RANK, OriginTrust, Sensitivity, SourceType, SubjectKind
 from governance.access import PEER_KINDS, Principal, Right, Role, check_limit, has_role, require_right
-from ingest import line, normalise, opting_out
+from ingest import batches, line, normalise, opting_out
 from ingest.normalise import Turn
 from ingest.observations import Observation, fault_in
 from ingest.subjects_of import speaker_of_turn, subject_by_alias
@@ -83,7 +83,7 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
         answers = _write(principal.account_id, events, observations)
         fresh_ids = {answer.event_id for answer in answers if not answer.deduplicated}
         fresh = [event for event in events if event.id in fresh_ids]
-        queued = line.join(principal.account_id, fresh)
+        queued = line.join(principal.account_id, fresh, batches=batches.assign(principal.account_id, fresh))
         queue.queue_pages(principal.account_id, fresh)
         audit.record(
             principal.account_id,
@@ -116,7 +116,7 @@ def record_revision(principal: Principal, observation: Observation, *, edits: Ev
         return Captured(event_id=latest.id, deduplicated=True, revision=latest.revision)
     event.source_key, event.revision = latest.source_key, latest.revision + 1
     event.save(force_insert=True)
-    queued = line.join(principal.account_id, [event])
+    queued = line.join(principal.account_id, [event], batches=batches.assign(principal.account_id, [event]))
     queue.queue_pages(principal.account_id, [event])
     audit.record(
         principal.account_id,

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from facts.clock import now
 from facts.erasure import Erasing, Store, holds_no_content, register
 from facts.erasure_search import keys_saying
-from ingest import reasons
+from ingest import batch_reading, reasons
 from ingest.models import (
     Action,
     CandidateOutcome,
@@ -38,6 +38,7 @@ def register_stores() -> None:
     ):
         register(store)
     for table, because in {
+        "ingest.MessageBatch": "counts and times; what was read of it is kept with its job",
         "ingest.ModelCall": "figures, codes and a keyed digest",
         "ingest.ChannelBinding": "the name of a channel, which people set up",
         "ingest.ImportRun": "where an import read from, its options and counts",
@@ -95,7 +96,10 @@ def _waiting(erasing: Erasing) -> QuerySet:
 
 def _close(erasing: Erasing, rows: QuerySet) -> None:
     """Nothing is left to be read in them; a worker that reads one now finds its claim gone."""
-    rows.update(result=OutcomeResult.NOTHING, reason=reasons.ERASED, error_class="", finished_at=now())
+    batch_reading.forget_answers(erasing.account_id, list(rows.values_list("event_id", flat=True)))
+    rows.update(
+        result=OutcomeResult.NOTHING, reason=reasons.ERASED, error_class="", finished_at=now(), waits_for_batch=False
+    )
 
 
 def _actions(erasing: Erasing) -> QuerySet:

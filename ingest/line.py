@@ -8,7 +8,7 @@ the queue knows no order, and a thousand events of one subject need one delivery
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -19,17 +19,25 @@ from facts.models import Event, Job
 from facts.models.records import JobStatus
 from facts.tenancy import ROOT
 from ingest.models import EventOutcome, OutcomeResult
+from ingest.reasons import WAITS_FOR_BATCH
 
 PROCESS = "ingest.process"
 #: Names how events are processed; another recipe may process the same events again.
 RECIPE = "extract-1"
 
 
-def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]:
-    """Queue new events, in the caller's transaction; returns each event's job. Every line gets one delivery."""
+def join(
+    account_id: uuid.UUID, events: Sequence[Event], *, batches: Mapping[uuid.UUID, uuid.UUID] | None = None
+) -> dict[uuid.UUID, Job]:
+    """Queue new events, in the caller's transaction; returns each event's job. Every line gets one delivery.
+
+    Those in ``batches`` (event → batch) keep their place and wait until their batch was read.
+    """
+    batches = batches or {}
     first: dict[tuple[uuid.UUID, uuid.UUID], Event] = {}
     for event in sorted(events, key=lambda event: (event.occurred_at, event.id)):
-        first.setdefault((event.scope_id, event.subject_id), event)
+        if event.id not in batches:
+            first.setdefault((event.scope_id, event.subject_id), event)
     by_input = jobs.submit_all(
         account_id,
         kind=PROCESS,
@@ -44,6 +52,9 @@ def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]
             event=event,
             recipe=RECIPE,
             job=queued[event.id],
+            batch_id=batches.get(event.id),
+            waits_for_batch=event.id in batches,
+            reason=WAITS_FOR_BATCH if event.id in batches else "",
             scope_id=event.scope_id,
             subject_id=event.subject_id,
             occurred_at=event.occurred_at,
@@ -51,6 +62,21 @@ def join(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, Job]
         for event in events
     )
     return queued
+
+
+def go_on(account_id: uuid.UUID, outcomes: Collection[EventOutcome]) -> None:
+    """Let messages whose batch was read, or given up, take their turns; every line gets one delivery.
+
+    ``outcomes`` come with their jobs. Runs in the transaction that ends the batch.
+    """
+    freed = EventOutcome.objects.filter(account_id=account_id, pk__in=[outcome.pk for outcome in outcomes])
+    freed.update(waits_for_batch=False)
+    freed.filter(result=OutcomeResult.PENDING).update(reason="", error_class="")
+    first: dict[tuple[uuid.UUID, uuid.UUID], EventOutcome] = {}
+    for outcome in sorted(outcomes, key=lambda outcome: (outcome.occurred_at, outcome.event_id)):
+        if outcome.result == OutcomeResult.PENDING:
+            first.setdefault((outcome.scope_id, outcome.subject_id), outcome)
+    jobs.dispatch_all([outcome.job for outcome in first.values()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +107,11 @@ def front(waiting: QuerySet[EventOutcome]) -> EventOutcome | None:
 
 
 def _free() -> Q:
-    """Return the condition that a job is due and in nobody's hands."""
+    """Return the condition that a job is due and in nobody's hands, and its message was read if others share that."""
     at = now()
-    return Q(job__status=JobStatus.QUEUED, job__run_after__lte=at) | Q(
-        job__status=JobStatus.RUNNING, job__claimed_at__lt=at - jobs.CLAIM_LASTS
-    )
+    due = Q(job__status=JobStatus.QUEUED, job__run_after__lte=at)
+    dead = Q(job__status=JobStatus.RUNNING, job__claimed_at__lt=at - jobs.CLAIM_LASTS)
+    return Q(waits_for_batch=False) & (due | dead)
 
 
 def requeue(account_id: uuid.UUID) -> int:
@@ -125,5 +151,9 @@ def is_overtaking(outcome: EventOutcome) -> bool:
 
 
 def soon(waiting: QuerySet[EventOutcome]) -> QuerySet[EventOutcome]:
-    """Return those of ``waiting`` that are due or in somebody's hands; the others pause before another try."""
-    return waiting.filter(Q(job__status=JobStatus.RUNNING) | Q(job__status=JobStatus.QUEUED, job__run_after__lte=now()))
+    """Return those of ``waiting`` that are due or in somebody's hands.
+
+    The others pause before another try, or wait until a model has read their batch.
+    """
+    due = Q(job__status=JobStatus.QUEUED, job__run_after__lte=now())
+    return waiting.filter(Q(job__status=JobStatus.RUNNING) | due, waits_for_batch=False)

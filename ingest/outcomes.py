@@ -75,6 +75,14 @@ def record_delay(outcome: EventOutcome, *, error_class: str, reason: str) -> Non
     outcome.save(update_fields=["error_class", "reason"])
 
 
+def record_delay_of_batch(account_id: uuid.UUID, batch_id: uuid.UUID, *, error_class: str, reason: str) -> None:
+    """Do :func:`record_delay` for all messages that wait for a batch to be read."""
+    waiting = EventOutcome.objects.filter(
+        account_id=account_id, batch_id=batch_id, waits_for_batch=True, result=OutcomeResult.PENDING
+    )
+    waiting.update(error_class=error_class[:128], reason=reason)
+
+
 def record_failure(outcome: EventOutcome, *, error_class: str, given_up: bool) -> None:
     """Note a failed try; ``given_up``: it was the last one, and only a person starts another."""
     outcome.error_class = error_class[:128]

@@ -27,7 +27,7 @@ from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, OriginTrust
 from governance import placement
-from ingest import budget, directives, line, opting_out, outcomes, passages, reading, reasons, usage
+from ingest import batch_reading, budget, directives, line, opting_out, outcomes, passages, reading, reasons, usage
 from ingest.extraction import ExtractionFailed, ExtractorIdentity, checks
 from ingest.line import Part
 from ingest.models import CandidateResult, EventOutcome, OutcomeResult
@@ -129,7 +129,7 @@ def _process(claim: Claim, outcome: EventOutcome) -> bool:
     """
     loaded: Loaded | None = None
     try:
-        extractor = usage.accounted(
+        extractor = batch_reading.answered(claim) or usage.accounted(
             reading.configured_extractor(), claim=claim, outcome=outcome, seconds=reading.EXTRACTION_SECONDS - 5
         )
         with account_transaction(outcome.account_id):

@@ -17,6 +17,7 @@ NOT_QUEUED = "not_queued"
 ERASED = "event_erased"
 PROVIDER_UNAVAILABLE = "provider_unavailable"
 BUDGET_EXHAUSTED = "budget_exhausted"
+WAITS_FOR_BATCH = "waits_for_batch"
 
 #: What the event as a whole came to.
 EVENT_REASONS: dict[str, str] = {
@@ -27,6 +28,7 @@ EVENT_REASONS: dict[str, str] = {
     NOT_QUEUED: "It was written by the system or a person and is not read for facts.",
     EXTRACTION_FAILED: "Reading it failed; it is kept and is, or can be, tried again.",
     PROVIDER_UNAVAILABLE: "The model provider cannot read it now; it waits, and is tried again by itself.",
+    WAITS_FOR_BATCH: "A model reads it together with others: when enough wait, or nobody has said more for a while.",
     BUDGET_EXHAUSTED: "The account's budget for models is used up; it waits for the next day.",
 }
 

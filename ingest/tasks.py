@@ -8,7 +8,7 @@ from facts import jobs
 from facts.isolation import each_account
 from facts.models import Account
 from facts.tenancy import account_transaction
-from ingest import line, processing
+from ingest import batch_reading, batches, line, processing
 from ingest.slack import asking, receiving
 from ingest.web import queue
 
@@ -23,10 +23,19 @@ def fetch_page(job_id: str, account_id: str) -> None:
     queue.run(uuid.UUID(account_id), uuid.UUID(job_id))
 
 
+def read_batch(job_id: str, account_id: str) -> None:
+    """Read the batch that a job is for."""
+    batch_reading.take(uuid.UUID(account_id), uuid.UUID(job_id))
+
+
 def requeue_waiting() -> None:
-    """Queue again whatever is due and in nobody's hands, in every account. Safe to run twice or late."""
+    """Queue again whatever is due and in nobody's hands, in every account, and batches whose time has come.
+
+    Safe to run twice or late.
+    """
     for account_id in Account.objects.values_list("id", flat=True):
         with account_transaction(account_id):
+            batches.close_quiet(account_id)
             line.requeue(account_id)
             jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})
 

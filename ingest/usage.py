@@ -28,11 +28,12 @@ from ingest.models import EventOutcome, ModelCall, ModelRole
 
 
 class AccountBooks:
-    """The books of one event's calls. Opens a connection for a moment around each of its short transactions."""
+    """The books of one event's calls, or of a batch's. Opens a connection for a moment around each transaction."""
 
-    def __init__(self, extractor: ModelExtractor, *, claim: Claim, event_id: uuid.UUID) -> None:
-        """``claim`` is the one under which the event is processed."""
-        self._extractor = extractor
+    def __init__(self, client: Client, *, prompt_version: str, claim: Claim, event_id: uuid.UUID | None = None) -> None:
+        """``claim`` is the one under which the event is processed, or the batch read."""
+        self._client = client
+        self._prompt_version = prompt_version
         self._claim = claim
         self._event_id = event_id
 
@@ -53,9 +54,9 @@ class AccountBooks:
             digest = _record(
                 call,
                 account_id=self._claim.job.account_id,
-                client=self._extractor.client,
+                client=self._client,
                 role=ModelRole.EXTRACTION,
-                prompt_version=self._extractor.identity.prompt_version,
+                prompt_version=self._prompt_version,
                 event_id=self._event_id,
             )
             if answer is not None:
@@ -63,7 +64,7 @@ class AccountBooks:
                 jobs.keep(self._claim, digest, held)
 
     def _digest(self, ask: Ask) -> str:
-        return _digest(self._claim.job.account_id, ask, model=self._extractor.identity.model)
+        return _digest(self._claim.job.account_id, ask, model=self._client.model)
 
 
 class OpenBooks:
@@ -152,7 +153,13 @@ def accounted(extractor: Extractor, *, claim: Claim, outcome: EventOutcome, seco
         with account_transaction(outcome.account_id):
             if budget.today(outcome.account_id).is_used_up:
                 return get_extractor("rules")
-    return extractor.booked(AccountBooks(extractor, claim=claim, event_id=outcome.event_id), seconds=seconds)
+    books = AccountBooks(
+        extractor.client,
+        prompt_version=extractor.identity.prompt_version,
+        claim=claim,
+        event_id=outcome.event_id,
+    )
+    return extractor.booked(books, seconds=seconds)
 
 
 def blames_message(outcome: EventOutcome, *, error_class: str) -> bool:

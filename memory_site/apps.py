@@ -21,7 +21,7 @@ class MemorySiteConfig(AppConfig):
         from retrieval.ask import answering
         from retrieval.cards import composing
 
-        jobs.register_dispatcher(queue.dispatch_job)
+        jobs.register_dispatcher(queue.dispatch_jobs)
         answering.register(answerers.find)
         composing.register(composers.find)
         erasure_stores.register_stores()

@@ -595,7 +595,14 @@ TABLE: tuple[Setting, ...] = (
         "CONTEXT_BATCH_SIZE",
         integer,
         20,
-        "Channel messages that make a batch for a model provider.",
+        "Channel messages of an account that a model provider is asked about at once; 1: each by itself.",
+        "Ingestion",
+    ),
+    Setting(
+        "CONTEXT_BATCH_QUIET_MINUTES",
+        integer,
+        30,
+        "Minutes after the last channel message when a batch is read that is not full.",
         "Ingestion",
     ),
     Setting(

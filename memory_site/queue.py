@@ -7,12 +7,15 @@ is kept as it is in the database, so arguments are identifiers, never content.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
-from django_q.models import Task
+from django_q.brokers import Broker
+from django_q.conf import Conf
+from django_q.models import OrmQ, Task
 from django_q.tasks import async_task
 
 from facts.clock import now
@@ -41,9 +44,29 @@ def enqueue(function_path: str, *arguments: str | int) -> None:
     async_task(RUNNER, function_path, *arguments, group=function_path)
 
 
-def dispatch_job(function_path: str, job_id: str, account_id: str) -> None:
-    """Queue a job of the ledger; registered with `facts.jobs`."""
-    enqueue(function_path, job_id, account_id)
+def dispatch_jobs(function_path: str, calls: Sequence[tuple[str, str]]) -> None:
+    """Queue jobs of the ledger (job, account), all in one statement; registered with `facts.jobs`."""
+    if settings.TASKS_EAGER or len(calls) == 1:
+        for call in calls:
+            enqueue(function_path, *call)
+        return
+    packages = _Packages(list_key=Conf.PREFIX)
+    for call in calls:
+        async_task(RUNNER, function_path, *call, group=function_path, broker=packages)
+    moment = now()
+    OrmQ.objects.bulk_create(OrmQ(key=packages.list_key, payload=packed, lock=moment) for packed in packages.packed)
+
+
+class _Packages(Broker):
+    """Takes packages as the queue's broker does, to be written together."""
+
+    def __init__(self, list_key: str) -> None:
+        self.list_key = list_key
+        self.packed: list[str] = []
+
+    def enqueue(self, task: str) -> None:
+        """Keep one package."""
+        self.packed.append(task)
 
 
 def run(function_path: str, *arguments: str | int) -> None:

@@ -7,6 +7,7 @@ from ingest.models.actions import ActionState as ActionState
 from ingest.models.actions import NoticeTo as NoticeTo
 from ingest.models.backfill import BackfillChannel as BackfillChannel
 from ingest.models.backfill import BackfillState as BackfillState
+from ingest.models.batches import MessageBatch as MessageBatch
 from ingest.models.deliveries import BlockedWay as BlockedWay
 from ingest.models.deliveries import Delivery as Delivery
 from ingest.models.deliveries import DeliveryKind as DeliveryKind

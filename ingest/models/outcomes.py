@@ -12,6 +12,7 @@ from django.db.models import Q
 from facts.clock import now
 from facts.models import Event, Fact, Job, Scope, Subject
 from facts.models.owned import Owned, one_of
+from ingest.models.batches import MessageBatch
 
 
 class OutcomeResult(models.TextChoices):
@@ -36,14 +37,19 @@ class CandidateResult(models.TextChoices):
 class EventOutcome(Owned):
     """What became of one event under one recipe of processing.
 
-    ``scope``, ``subject`` and ``occurred_at`` repeat the event's, so that the line of a subject can be walked in
-    order without touching the events. ``counts`` holds the number of candidates by result; ``reason`` a code of
-    ``ingest.reasons`` when there is nothing to count.
+    ``batch`` is that of a channel message which a model reads together with others; while ``waits_for_batch`` it is not
+    its turn yet, wherever it stands in the line. ``scope``, ``subject`` and ``occurred_at`` repeat the event's, so that
+    the line of a subject can be walked in order without touching the events. ``counts`` holds the number of candidates
+    by result; ``reason`` a code of ``ingest.reasons`` when there is nothing to count.
     """
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="outcomes")
     recipe = models.CharField(max_length=64)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
+    batch = models.ForeignKey(
+        MessageBatch, null=True, on_delete=models.PROTECT, related_name="outcomes", db_index=False
+    )
+    waits_for_batch = models.BooleanField(default=False)
     scope = models.ForeignKey(Scope, on_delete=models.PROTECT, related_name="+", db_index=False)
     subject = models.ForeignKey(Subject, on_delete=models.PROTECT, related_name="+", db_index=False)
     occurred_at = models.DateTimeField()
@@ -75,6 +81,7 @@ class EventOutcome(Owned):
                 condition=Q(result=OutcomeResult.PENDING),
             ),
             models.Index(fields=["account", "result", "id"], name="outcome_by_result"),
+            models.Index(fields=["account", "batch"], name="outcome_by_batch", condition=Q(batch__isnull=False)),
         ]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from facts import audit
 from facts.models import Event, Subject
 from facts.tenancy import ensure_scope, ensure_subject, normalise_path
 from facts.vocabulary import SourceType, SubjectKind
@@ -85,6 +86,14 @@ def deliver(
     ``authors`` are the known subjects by identifier; those of strangers are added. Nothing is kept of people who opted
     out. A deletion has to come first in its transaction (see :func:`segments`).
     """
+    # An open batch of messages is locked before the audit chain; a deletion here must not turn that around.
+    with audit.gathered(principal.account_id):
+        return _deliver(principal, channel, records, authors=authors)
+
+
+def _deliver(
+    principal: Principal, channel: Channel, records: Sequence[Understood], *, authors: dict[str, Subject]
+) -> Counter[str]:
     _lock(channel)
     counts: Counter[str] = Counter()
     waiting: dict[str, Said] = {}

@@ -19,7 +19,7 @@ from tests.factories import AccountFactory, unknown_id
 def dispatched(monkeypatch) -> list[tuple[str, str, str]]:
     """What reaches the queue, which is not asked to do anything."""
     calls: list[tuple[str, str, str]] = []
-    monkeypatch.setattr(jobs, "_dispatcher", lambda *call: calls.append(call))
+    monkeypatch.setattr(jobs, "_dispatcher", lambda path, waiting: calls.extend((path, *call) for call in waiting))
     monkeypatch.setitem(jobs._runners, "test.work", "tests.run")
     return calls
 

@@ -173,7 +173,7 @@ def test_a_trace_is_for_its_maker_and_curators(account: Account, client: Client)
 
 def test_a_dead_job_is_tried_again(account: Account, client: Client, administrator, monkeypatch) -> None:
     queued: list[str] = []
-    monkeypatch.setattr("facts.jobs._dispatcher", lambda function, job, account: queued.append(job))
+    monkeypatch.setattr("facts.jobs._dispatcher", lambda function, calls: queued.extend(job for job, _ in calls))
     monkeypatch.setitem(jobs._runners, "test.kind", "tests.nowhere")
     job = Job.objects.create(
         account=account, kind="test.kind", input_key="x", status=JobStatus.DEAD, attempts=5, finished_at=JANUARY

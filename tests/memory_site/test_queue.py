@@ -73,9 +73,26 @@ def test_a_failure_names_the_error_and_keeps_its_message_to_itself() -> None:
 
 @pytest.mark.django_db
 def test_the_job_ledger_reaches_the_queue() -> None:
-    assert jobs._dispatcher is queue.dispatch_job
-    queue.dispatch_job("ingest.tasks.run", "job-id", "account-id")
+    assert jobs._dispatcher is queue.dispatch_jobs
+    queue.dispatch_jobs("ingest.tasks.run", [("job-id", "account-id")])
     assert OrmQ.objects.get().task["args"] == ("ingest.tasks.run", "job-id", "account-id")
+
+
+@pytest.mark.django_db
+def test_many_jobs_reach_the_queue_as_one_does(django_assert_num_queries) -> None:
+    queue.dispatch_jobs("ingest.tasks.run", [("one", "account-id")])
+    with django_assert_num_queries(1):
+        queue.dispatch_jobs("ingest.tasks.run", [("two", "account-id"), ("three", "account-id")])
+    one, *many = OrmQ.objects.order_by("id")
+    assert [row.task["args"] for row in many] == [
+        ("ingest.tasks.run", "two", "account-id"),
+        ("ingest.tasks.run", "three", "account-id"),
+    ]
+    assert {row.key for row in many} == {one.key}
+    assert {key: value for key, value in many[0].task.items() if key not in {"id", "name", "args", "started"}} == {
+        key: value for key, value in one.task.items() if key not in {"id", "name", "args", "started"}
+    }
+    assert all(row.lock <= queue.now() for row in many)
 
 
 @pytest.mark.django_db

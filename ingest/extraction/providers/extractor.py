@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,7 @@ class ModelExtractor:
         """``timeout`` bounds one try, in seconds; ``deadline`` (monotonic) everything this extractor does."""
         self.identity = ExtractorIdentity(provider=client.provider, model=client.model, prompt_version=prompt.VERSION)
         self.client = client
-        self._circuit_name = circuit_name
+        self.circuit_name = circuit_name
         self._timeout = timeout
         self._books: Books = books or Unbooked()
         self._deadline = deadline
@@ -102,7 +102,7 @@ class ModelExtractor:
         """Return the same extractor for one piece of work, with its books and its time."""
         return ModelExtractor(
             self.client,
-            circuit_name=self._circuit_name,
+            circuit_name=self.circuit_name,
             timeout=self._timeout,
             books=books,
             deadline=time.monotonic() + seconds,
@@ -156,7 +156,7 @@ class ModelExtractor:
                 self.client,
                 ask,
                 books=self._books,
-                circuit=circuit.of(self._circuit_name),
+                circuit=circuit.of(self.circuit_name),
                 timeout=self._timeout,
                 deadline=deadline,
             )
@@ -193,8 +193,18 @@ def _sort(answer: Answer, item: ExtractionInput) -> tuple[_Read, tuple[str, ...]
         notes.append(SEARCHED_FOR)
     if len(parsed.rows) > MAX_CANDIDATES:
         notes.append(TOO_MANY)
-    passed, failed = [], []
-    for position, row in enumerate(parsed.rows[:MAX_CANDIDATES], start=1):
+    passed, failed, odd = _checked(parsed.rows[:MAX_CANDIDATES], item)
+    return _Read(answer, True, tuple(passed), tuple(failed)), tuple(dict.fromkeys([*notes, *odd]))
+
+
+def _checked(
+    rows: Sequence[Mapping[str, Any]], item: ExtractionInput
+) -> tuple[list[Candidate], list[_Failure], list[str]]:
+    """Return the candidates that listed facts describe by whether they pass the checks, and notes on odd fields."""
+    passed: list[Candidate] = []
+    failed: list[_Failure] = []
+    notes: list[str] = []
+    for position, row in enumerate(rows, start=1):
         candidate, odd = candidates.read(row, item)
         notes += odd
         code = checks.validate(candidate, item)
@@ -202,7 +212,16 @@ def _sort(answer: Answer, item: ExtractionInput) -> tuple[_Read, tuple[str, ...]
             passed.append(candidate)
         else:
             failed.append(_Failure(position, code, candidate))
-    return _Read(answer, True, tuple(passed), tuple(failed)), tuple(dict.fromkeys(notes))
+    return passed, failed, notes
+
+
+def read_rows(rows: Sequence[Mapping[str, Any]], item: ExtractionInput) -> ExtractionResult:
+    """Return what listed facts come to that were read of a message together with others; nothing is asked any more."""
+    passed, failed, _ = _checked(rows, item)
+    refused = [failure.as_rejection() for failure in failed]
+    if len(item.text) > segments.MAX_CHARACTERS:
+        refused.append(Rejection(code=checks.BEYOND_LIMIT))
+    return ExtractionResult(candidates=_distinct(passed)[:MAX_CANDIDATES], rejections=tuple(refused))
 
 
 def _again(ask: Ask, answer: Answer, request: str) -> Ask:
