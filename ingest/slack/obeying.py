@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from facts.actors import Actor, ActorKind
 from facts.errors import DomainError
 from facts.models import Subject
@@ -120,9 +122,9 @@ def _switch(
     actor = Actor(kind=ActorKind.PERSON, name=subject.display_name, subject_id=subject.id)
     switch = channels.opt_in if verb == Verb.ON else channels.opt_out
     try:
-        channel = switch(workspace, channel_id, actor=actor, said_at=said_at)
+        with transaction.atomic():
+            channel = switch(workspace, channel_id, actor=actor, said_at=said_at)
     except DomainError:
-        channels.opt_out(workspace, channel_id, actor=actor)
         return "shared_scope", known.id
     directory.look_up_channel(workspace, channel_id)
     if channel is None:

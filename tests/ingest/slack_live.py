@@ -24,6 +24,8 @@ from tests.ingest.slack_exports import USERS
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 TEAM, BOT, BOT_ID, APP = "T1", "UBOT", "BBOT", "A1"
 ADDRESS = "/v1/slack/events"
+#: No two requests of a run have the same identifier unless a test sends one again.
+_NUMBERS = itertools.count()
 
 
 def signature(body: bytes, timestamp: str, secret: str = SECRET) -> str:
@@ -69,7 +71,6 @@ class Talk:
     team: str = TEAM
     secret: str = SECRET
     client: Client = field(default_factory=lambda: Client(enforce_csrf_checks=True))
-    _numbers: Any = field(default_factory=itertools.count)
 
     def envelope(self, event: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Return the request body around an event."""
@@ -80,7 +81,7 @@ class Talk:
             "api_app_id": APP,
             "event": dict(event),
             "type": "event_callback",
-            "event_id": f"Ev{next(self._numbers):08}",
+            "event_id": f"Ev{next(_NUMBERS):08}",
             "event_time": 1736499600,
             "authorizations": [{"team_id": self.team, "user_id": BOT, "is_bot": True}],
             "is_ext_shared_channel": False,
