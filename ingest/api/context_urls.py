@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from ingest.api.backfill_views import BackfillStatusView, BackfillView
 from ingest.api.slack_views import ContextIngestView
 
 urlpatterns: list[URLPattern] = [
+    path("backfill", BackfillView.as_view()),
+    path("backfill/status", BackfillStatusView.as_view()),
     path("ingest", ContextIngestView.as_view()),
 ]
