@@ -21,7 +21,18 @@ from facts.models import (
     User,
 )
 from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Leaving, Review
-from ingest.models import ImportRun, OptOut, SlackChannel, SlackReceipt, SlackWorkspace
+from ingest.models import (
+    Action,
+    ActionRule,
+    Delivery,
+    DeliveryTarget,
+    ImportRun,
+    MoodEntry,
+    OptOut,
+    SlackChannel,
+    SlackReceipt,
+    SlackWorkspace,
+)
 from memory_site import queue_admin
 from memory_site.admin_pages.account_pages import (
     AccountAdmin,
@@ -31,8 +42,11 @@ from memory_site.admin_pages.account_pages import (
     ScopeAdmin,
     SubjectAdmin,
 )
+from memory_site.admin_pages.action_pages import ActionAdmin, MoodAdmin
+from memory_site.admin_pages.action_rule_pages import ActionRuleAdmin
 from memory_site.admin_pages.card_pages import CardAdmin
 from memory_site.admin_pages.conflict_pages import ConflictAdmin
+from memory_site.admin_pages.delivery_pages import DeliveryAdmin, DeliveryTargetAdmin
 from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
 from memory_site.admin_pages.gate_pages import GateRuleAdmin
@@ -80,6 +94,11 @@ PAGES = {
     SlackChannel: SlackChannelAdmin,
     SlackReceipt: SlackReceiptAdmin,
     OptOut: OptOutAdmin,
+    Action: ActionAdmin,
+    MoodEntry: MoodAdmin,
+    ActionRule: ActionRuleAdmin,
+    DeliveryTarget: DeliveryTargetAdmin,
+    Delivery: DeliveryAdmin,
     User: SignInAdmin,
 }
 

@@ -21,6 +21,8 @@ from facts.clock import now
 from facts.embedding import EmbedderIdentity
 from facts.models import EmbeddingSpace
 from memory_site import heartbeat, scheduled_runs
+from memory_site.models import ScheduledRun
+from memory_site.schedules import COUNTS_DEAD_LETTERS
 from retrieval.rerankers import registry as rerankers
 from retrieval.rerankers.base import RerankerUnavailable
 
@@ -156,6 +158,18 @@ def _reranker() -> dict[str, Any]:
     return {"status": OK, "name": reranker.label}
 
 
+def _deliveries() -> dict[str, Any]:
+    """Say how many deliveries were given up, in all accounts together, as the worker counted last. Each waits for a
+    person, which is no reason to wait for anybody else."""
+    run = ScheduledRun.objects.filter(name=COUNTS_DEAD_LETTERS).first()
+    counted_at = run.completed_at if run else None
+    return {
+        "status": OK,
+        "dead": run.settled if run else None,
+        "counted_at": counted_at.isoformat(timespec="seconds") if counted_at else None,
+    }
+
+
 PROBES: dict[str, Callable[[], dict[str, Any]]] = {
     "database": _database,
     "migrations": _migrations,
@@ -163,4 +177,5 @@ PROBES: dict[str, Callable[[], dict[str, Any]]] = {
     "schedules": _schedules,
     "embedder": _embedder,
     "reranker": _reranker,
+    "deliveries": _deliveries,
 }

@@ -30,6 +30,9 @@ class Entry:
         return timedelta(hours=1) if self.cron.split()[1] == "*" else timedelta(days=1)
 
 
+#: What its run settled is the number of deliveries that were given up (see `/ready`).
+COUNTS_DEAD_LETTERS = "count dead letters"
+
 TABLE: tuple[Entry, ...] = (
     Entry("heartbeat", "memory_site.queue.show_life", minutes=1),
     Entry("requeue waiting jobs", "ingest.tasks.requeue_waiting", minutes=1),
@@ -42,12 +45,15 @@ TABLE: tuple[Entry, ...] = (
     Entry("keep search indexes", "retrieval.tasks.keep_indexes", minutes=1),
     Entry("keep names", "retrieval.tasks.keep_names", minutes=1),
     Entry("keep cards", "retrieval.tasks.keep_cards", minutes=1),
+    Entry("send deliveries", "ingest.deliveries.sending.send_due_everywhere", minutes=1),
+    Entry(COUNTS_DEAD_LETTERS, "ingest.deliveries.sending.count_dead_everywhere", minutes=5),
+    Entry("detect moods", "ingest.moods.keeping.detect_everywhere", cron="35 * * * *"),
     Entry("begin nights", "retrieval.tasks.begin_nights", minutes=5),
     Entry("keep statistics", "retrieval.tasks.keep_statistics", cron="20 0 * * *"),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
+    Entry("prune receipts of Slack", "ingest.tasks.prune_slack", cron="45 2 * * *"),
     Entry("prune told changes", "facts.outbox.prune_everywhere", cron="50 2 * * *"),
     Entry("prune answers and counts", "memory_site.api.pruning.prune", cron="25 * * * *"),
-    Entry("prune receipts of Slack", "ingest.tasks.prune_slack", cron="45 2 * * *"),
 )
 
 

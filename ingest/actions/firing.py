@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
-from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models import DurationField, ExpressionWrapper, F, Q
 
 from facts import audit
 from facts.actors import Actor, pipeline
@@ -81,10 +81,12 @@ def _follow(account_id: uuid.UUID, changed: Collection[uuid.UUID], arrived: Coll
         known[action.fact_id].append(action)
     all_rules = rules.rules_of(account_id)
     categories = {rule.category for rule in all_rules if rule.enabled}
-    facts = Fact.objects.filter(account_id=account_id, pk__in=changed).select_related("scope", "subject", "account")
-    concerned = [fact for fact in facts if fact.id in known or (fact.id in arrived and fact.category in categories)]
+    told = Q(pk__in=list(known)) | Q(pk__in=arrived, category__in=categories)
+    concerned = list(
+        Fact.objects.filter(told, account_id=account_id).select_related("scope", "subject", "account").order_by("id")
+    )
     live = sets_off(account_id, [fact.id for fact in concerned if fact.id in arrived])
-    for fact in sorted(concerned, key=lambda fact: fact.id):
+    for fact in concerned:
         if fact.status == Status.NEEDS_REVALIDATION:
             continue
         if _holds(fact):

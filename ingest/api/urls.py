@@ -16,4 +16,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("usage", UsageView.as_view()),
     path("slack/events", SlackEventsView.as_view()),
     path("context/", include("ingest.api.context_urls")),
+    path("", include("ingest.api.action_urls")),
 ]

@@ -25,7 +25,7 @@ from facts.clock import now
 from facts.ids import new_id
 from facts.models import Account
 from facts.tenancy import account_transaction
-from ingest.deliveries import contents, ways
+from ingest.deliveries import contents, targets, ways
 from ingest.deliveries.contents import NotToBeTold
 from ingest.deliveries.places import NoPlace, place_of, way_of
 from ingest.deliveries.senders import email, slack, webhook
@@ -72,6 +72,17 @@ def send_due_everywhere() -> int:
     return isolation.each_account(accounts, lambda account: send_due(account, stop_at=stop_at), name="send_deliveries")
 
 
+def count_dead_everywhere() -> int:
+    """Return how many deliveries were given up, in all accounts."""
+    accounts = Account.objects.values_list("id", flat=True)
+    return isolation.each_account(accounts, _count_dead, name="count_dead_letters")
+
+
+def _count_dead(account_id: uuid.UUID) -> int:
+    with account_transaction(account_id):
+        return targets.dead_letters(account_id)
+
+
 def send_due(account_id: uuid.UUID, *, stop_at: float = float("inf")) -> int:
     """Send what is due in one account, what waited longest first; return how many arrived.
 
@@ -84,7 +95,13 @@ def send_due(account_id: uuid.UUID, *, stop_at: float = float("inf")) -> int:
     for delivery_id in ids:
         if time.monotonic() >= stop_at:
             break
-        arrived += send_one(account_id, delivery_id)
+        try:
+            arrived += send_one(account_id, delivery_id)
+        except Exception as error:
+            # One that cannot even be worded holds up no other.
+            logger.error("delivery_failed", extra={"delivery": str(delivery_id), "error_class": type(error).__name__})
+            with account_transaction(account_id):
+                _put_off(account_id, delivery_id, error_class=type(error).__name__)
     return arrived
 
 
@@ -125,14 +142,6 @@ def _claim(account_id: uuid.UUID, delivery_id: uuid.UUID) -> _Claim | None:
     if delivery is None:
         return None
     was_left = delivery.state == DeliveryState.SENDING
-    if until := ways.wait_until(account_id, way_of(delivery)):
-        rows.update(
-            state=DeliveryState.PENDING,
-            next_try_at=until,
-            claim_token=None,
-            uncertain=delivery.uncertain or was_left,
-        )
-        return None
     try:
         place = place_of(delivery)
         content = contents.word(delivery, place)
@@ -142,6 +151,14 @@ def _claim(account_id: uuid.UUID, delivery_id: uuid.UUID) -> _Claim | None:
         return None
     except NoPlace as missing:
         _settle(rows, state=DeliveryState.DEAD, error_class=missing.reason)
+        return None
+    if until := ways.wait_until(account_id, way_of(delivery)):
+        rows.update(
+            state=DeliveryState.PENDING,
+            next_try_at=until,
+            claim_token=None,
+            uncertain=delivery.uncertain or was_left,
+        )
         return None
     token = new_id()
     rows.update(
@@ -159,6 +176,19 @@ def _claim(account_id: uuid.UUID, delivery_id: uuid.UUID) -> _Claim | None:
         uncertain=delivery.uncertain or was_left,
     )
     return _Claim(parcel=parcel, token=token)
+
+
+def _put_off(account_id: uuid.UUID, delivery_id: uuid.UUID, *, error_class: str) -> None:
+    """Count a try that failed before anything was sent."""
+    rows = Delivery.objects.filter(account_id=account_id, pk=delivery_id, state=DeliveryState.PENDING)
+    delivery = rows.select_for_update().first()
+    if delivery is None:
+        return
+    tried = delivery.attempts + 1
+    if tried >= MOST_ATTEMPTS:
+        _settle(rows, state=DeliveryState.DEAD, attempts=tried, error_class=error_class[:128])
+    else:
+        rows.update(attempts=tried, error_class=error_class[:128], next_try_at=now() + _pause(tried))
 
 
 def _settle(rows: QuerySet[Delivery], **change: Any) -> None:

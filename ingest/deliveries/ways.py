@@ -45,8 +45,8 @@ def fails(account_id: uuid.UUID, way: str) -> bool:
     row = BlockedWay.objects.select_for_update().get(account_id=account_id, way=way)
     row.failures += 1
     blocked = row.failures >= FAILURES
-    if blocked:
-        row.blocked_until = now() + min(FIRST_BLOCK * 2 ** min(row.failures - FAILURES, 10), LONGEST_BLOCK)
+    pause = min(FIRST_BLOCK * 2 ** min(max(row.failures - FAILURES, 0), 10), LONGEST_BLOCK)
+    row.blocked_until = now() + pause if blocked else None
     row.save(update_fields=["failures", "blocked_until"])
     return blocked
 

@@ -494,6 +494,20 @@ def test_an_error_that_nobody_expects_is_kept_by_its_class_and_tried_again(
     assert stand(delivery) == ("pending", 1, "RuntimeError")
 
 
+def test_what_cannot_be_worded_holds_up_no_other(
+    account: Account, hook: WebhookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(delivery: Delivery, place: Any) -> Content:
+        raise RuntimeError("secret words")
+
+    monkeypatch.setitem(contents._wordings, "broken", breaks)
+    place = target(account, "webhook", hook.address)
+    broken = outbox.request(account.id, about="broken", object_id=uuid.UUID(int=1), key="broken", target=place)
+    request(account, place)
+    assert sending.send_due(account.id) == 1
+    assert stand(broken) == ("pending", 1, "RuntimeError")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_eight_senders_each_delivery_is_sent_once(hook: WebhookServer) -> None:
     account = AccountFactory()

@@ -85,6 +85,7 @@ def test_ready_when_all_parts_are_there(client: Client) -> None:
             "schedules": {"status": "ok", "late": [], "completed": {entry.name: None for entry in schedules.TABLE}},
             "embedder": {"status": "ok", **EMBEDDER},
             "reranker": {"status": "off"},
+            "deliveries": {"status": "ok", "dead": None, "counted_at": None},
         },
     }
 
@@ -103,6 +104,7 @@ def test_waits_for_the_worker(client: Client, beat_at: datetime | None) -> None:
         "schedules": "ok",
         "embedder": "ok",
         "reranker": "off",
+        "deliveries": "ok",
     }
 
 

@@ -54,7 +54,18 @@ from governance.models import (
     ReviewDecision,
     Role,
 )
-from ingest.models import ImportRun, OptOut, SlackChannel, SlackReceipt, SlackWorkspace
+from ingest.models import (
+    Action,
+    ActionRule,
+    Delivery,
+    DeliveryTarget,
+    ImportRun,
+    MoodEntry,
+    OptOut,
+    SlackChannel,
+    SlackReceipt,
+    SlackWorkspace,
+)
 from memory_site.api.urls import urlpatterns as api_urls
 from retrieval import known_names, places
 from retrieval.embedders import registry
@@ -90,6 +101,7 @@ Told = tuple[int, str, str]
 
 #: What the ids in addresses and bodies of the API are ids of.
 IDS: dict[str, type[Model]] = {
+    "action_id": Action,
     "conflict_id": ConflictSet,
     "consent_id": Consent,
     "event_id": Event,
@@ -113,6 +125,10 @@ def _nothing(_: Ids) -> dict[str, Any]:
 
 #: What is posted to each endpoint that takes a POST.
 BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
+    "actions/<uuid:action_id>/assign": lambda ids: {"person": ids["subject"]},
+    "actions/<uuid:action_id>/dismiss": _nothing,
+    "actions/<uuid:action_id>/done": _nothing,
+    "actions/<uuid:action_id>/reopen": _nothing,
     "ask": _reading,
     "context/backfill": _nothing,
     "capture": lambda ids: {
@@ -150,6 +166,8 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     "keys": lambda ids: {"label": "mine", "scope": ids["scope"], "peer_key": ids["subject"]},
     "keys/<uuid:key_id>/rotate": _nothing,
     "lineage": lambda ids: {**_reading(ids), "target_id": ids["fact_id"], "target_type": "fact"},
+    "moods": lambda _: {"score": 3},
+    "moods/remove": lambda _: {"day": "2025-03-10"},
     "promotions": lambda ids: {"fact_id": ids["fact_id"], "target": "/", "reason": "For all."},
     "promotions/<uuid:promotion_id>/approve": _nothing,
     "promotions/<uuid:promotion_id>/cancel": _nothing,
@@ -270,6 +288,7 @@ def _plant(account: Account) -> dict[type[Model], Model]:
         ImportRun.objects.create(account=account, kind="slack_export", source=MARKER),
         LongJob.objects.create(account=account, kind="slack_export", title=MARKER, unit="messages"),
         AuditEntry.objects.all()[0],
+        *_what_is_done(account, fact),
     ]
     return {type(row): row for row in rows}
 
@@ -281,6 +300,25 @@ def _what_slack_told(account: Account, person: Subject) -> list[Model]:
         SlackChannel.objects.create(account=account, team=MARKER, channel_id=MARKER, name=MARKER),
         SlackReceipt.objects.create(account=account, team=MARKER, event_id=MARKER, event_type=MARKER),
         OptOut.objects.create(account=account, subject=person, via="portal"),
+    ]
+
+
+def _what_is_done(account: Account, fact: Fact) -> list[Model]:
+    """An action about the fact, its rule, where it is told, and how the person felt."""
+    target = DeliveryTarget.objects.create(
+        account=account, name=MARKER, kind="email", address=f"{MARKER}@example.org", audience="named"
+    )
+    action = Action.objects.create(
+        account=account, fact=fact, rule_key=MARKER, rule_version=1, kind="task", scope=fact.scope, subject=fact.subject
+    )
+    return [
+        target,
+        action,
+        ActionRule.objects.create(account=account, key=MARKER, category="commitment", threshold=0.5, kind="task"),
+        Delivery.objects.create(account=account, target=target, about="action", object_id=action.id, key=MARKER),
+        MoodEntry.objects.create(
+            account=account, subject=fact.subject, day=MARCH, score=1, source="manual", note=MARKER
+        ),
     ]
 
 
@@ -522,6 +560,8 @@ def _page_ids(address: str, pattern: URLPattern, planted: Planted) -> dict[str, 
                 found[name] = str(planted.row(about).pk)
             case "kind":
                 found[name] = "fact"
+            case "key":
+                found[name] = str(planted.row(ActionRule).key)
             case _:
                 pytest.fail(f"The page {address} takes a {name}: teach `_page_ids` to fill it.")
     return found
