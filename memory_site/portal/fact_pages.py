@@ -96,6 +96,8 @@ def _page(request: HttpRequest, fact_id: uuid.UUID, *, error: DomainError | None
         status=error.status if error else 200,
         fact=wording.worded(found.held),
         dossier=found,
+        sensitivity=wording.SENSITIVITIES[found.held.fact.sensitivity],
+        steps=[(step, wording.step(step.action)) for step in found.history],
         lookers=wording.lookers(found.readers, found.held.read_by),
         reads=reads,
         next_cursor=next_cursor,

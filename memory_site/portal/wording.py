@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from facts.models import Fact
 from facts.models.evidence import Withheld
-from facts.vocabulary import Category, Status
+from facts.vocabulary import Category, Sensitivity, Status
 from governance.models import ConsentStatus, PromotionStatus
 from governance.readers import Readers
+from governance.subject_data import STATUSES as STATUSES_OF
 from governance.subject_data import HeldFact, ReadBy, Source, Standing
+from memory_site.admin_pages.fact_display import words
 from retrieval.models import TraceKind
 
 STANDINGS: dict[str, str] = {
@@ -35,6 +37,13 @@ STATUSES: dict[str, tuple[str, str]] = {
     Status.DISABLED: ("hidden", "It was forgotten: shown to nobody. That can be taken back."),
     Status.REDACTED: ("blacked out", "It is shown to nobody, for good, and never learned again."),
     Status.RETRACTED: ("withdrawn", "It was taken back, or its source was: shown to nobody."),
+}
+
+SENSITIVITIES: dict[str, str] = {
+    Sensitivity.PUBLIC: "public",
+    Sensitivity.INTERNAL: "for everybody who reads there",
+    Sensitivity.PERSONAL: "personal",
+    Sensitivity.RESTRICTED: "specially protected",
 }
 
 CATEGORIES: dict[str, str] = {
@@ -67,6 +76,37 @@ READ_KINDS: dict[str, str] = {
     TraceKind.PREVIEW: "tried out a setting",
 }
 
+#: What was done to a fact, by the names that revisions have for it; others are shown as they are.
+STEPS: dict[str, str] = {
+    "fact.proposed": "noticed",
+    "fact.placed": "accepted",
+    "fact.reinforced": "said again",
+    "fact.superseded": "replaced by something newer",
+    "fact.started": "began",
+    "fact.ended": "ended",
+    "fact.expired": "its time passed",
+    "fact.contested": "contested",
+    "fact.disabled": "hidden",
+    "fact.enabled": "brought back",
+    "fact.revalidation_due": "to be confirmed again",
+    "gate.accepted": "accepted",
+    "gate.waits": "waits for approval",
+    "gate.rejected": "turned down",
+    "review.approved": "approved",
+    "review.rejected": "turned down",
+    "review.confirmed": "confirmed",
+    "review.undone": "a decision was taken back",
+    "contest.refused": "the objection was refused",
+    "consent.granted": "you agreed",
+    "consent.narrowed": "kept for you alone",
+    "promotion.copied": "made known more widely",
+    "promotion.pulled_back": "pulled back",
+    "source.deleted": "its source was deleted",
+    "source.erased": "a source of it was erased",
+    "subject.withdrew": "you withdrew it",
+    "subject.redacted": "you blacked it out",
+}
+
 CONSENTS: dict[str, str] = {
     ConsentStatus.PENDING: "waits for your answer",
     ConsentStatus.GRANTED: "you agreed",
@@ -86,9 +126,10 @@ PROMOTIONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """A fact as the portal shows it."""
+    """A fact as the portal shows it; ``is_open``: something about it waits to be decided."""
 
     held: HeldFact
+    is_open: bool
     status: str
     meaning: str
     category: str
@@ -99,10 +140,13 @@ class Worded:
 def worded(held: HeldFact) -> Worded:
     """Return a fact in everyday words."""
     status, meaning = STATUSES[held.fact.status]
+    is_open = held.fact.status in STATUSES_OF[Standing.WAITING] | STATUSES_OF[Standing.CONTESTED]
     if held.fact.withheld == Withheld.CONFLICT:
         status, meaning = "contradicted", "Something else says otherwise. Nobody is told either until it is decided."
+        is_open = True
     return Worded(
         held=held,
+        is_open=is_open,
         status=status,
         meaning=meaning,
         category=CATEGORIES[held.fact.category],
@@ -115,7 +159,7 @@ def told_to(read_by: ReadBy, fact: Fact) -> str:
     """Return who is told a fact."""
     match read_by:
         case ReadBy.NOBODY:
-            return "nobody"
+            return "nobody now" if fact.status in STATUSES_OF[Standing.PAST] else "nobody"
         case ReadBy.SUBJECT:
             return "you alone"
         case ReadBy.GRANTED:
@@ -132,6 +176,11 @@ def byline(source: Source) -> str:
     who = "You" if source.is_own else source.speaker or "Somebody"
     where = f"in {source.channel}" if source.channel else SOURCE_TYPES[source.source_type]
     return f"{who}, {where}"
+
+
+def step(action: str) -> str:
+    """Return what a revision did."""
+    return STEPS.get(action) or words(action)
 
 
 def lookers(readers: Readers, read_by: ReadBy) -> str:

@@ -11,10 +11,12 @@ from django.test import Client
 import memory_site.sign_in
 from facts import embedding
 from facts.models import Account, AuditEntry, Fact
-from facts.vocabulary import Status
+from facts.vocabulary import Category, Sensitivity, SourceType, Status
 from governance.access import Principal
-from governance.models import Consent, ForgetReceipt, Review, Role
+from governance.models import Consent, ConsentStatus, ForgetReceipt, PromotionStatus, Review, Role
 from ingest import opting_out
+from memory_site.portal import wording
+from retrieval.models import TraceKind
 from tests.admin_scene import HOSTILE, sign_in
 from tests.api import caller_with_key
 from tests.factories import (
@@ -159,7 +161,7 @@ def test_one_fact_tells_who_reads_it_why_and_who_was_told(scene, client):
     assert '<b><bdi dir="auto">planner</bdi></b> got context' in shown
     assert "planning" in shown
     assert "When does Ada work?" not in shown
-    assert "fact proposed" in shown
+    assert "noticed</b>" in shown
     assert "Ada prefers mornings." in text_of(get(client, "reads/"))
 
 
@@ -284,3 +286,16 @@ def test_a_contest_shows_its_reason_to_those_who_decide(ada, account, client):
     with entered(None):
         shown = text_of(client.get(f"/admin/governance/review/{review.pk}/change/"))
     assert "It was my sister." in shown
+
+
+def test_everything_has_everyday_words():
+    for named, known in (
+        (wording.STATUSES, set(Status) - {Status.DELETED}),
+        (wording.CATEGORIES, set(Category)),
+        (wording.SENSITIVITIES, set(Sensitivity)),
+        (wording.SOURCE_TYPES, set(SourceType)),
+        (wording.READ_KINDS, set(TraceKind)),
+        (wording.CONSENTS, set(ConsentStatus)),
+        (wording.PROMOTIONS, set(PromotionStatus)),
+    ):
+        assert set(named) == {str(one) for one in known}
