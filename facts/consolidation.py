@@ -323,8 +323,13 @@ def _outlasts(known: Known, proposal: Proposal) -> bool:
 
 
 def _already_evidence(proposal: Proposal, same: Sequence[Known], others: Sequence[Known]) -> Plan | None:
-    """Rule 1: the same event never counts twice, whatever condition a person has put to its fact meanwhile."""
+    """Rule 1: the same event never counts twice, whatever condition a person has put to its fact meanwhile.
+
+    What was withdrawn blocks nothing: the event may say it again.
+    """
     for known in others:
+        if Status(known.status) is Status.RETRACTED:
+            continue
         same_words = known.claim.statement_hash == proposal.claim.statement_hash
         if proposal.event_id in known.event_ids and (same_words or known in same):
             return Plan(verb=Verb.NOTHING, reason="already_evidence", targets=(known.id,))

@@ -14,6 +14,8 @@ from django.db import connection
 from facts import index
 from facts.models import Evidence
 
+#: A promoted copy says what its origin says: what withholds the one withholds the other. Copies are not copied again.
+#: Arrays, so that rows are found by their indexes whatever the planner believes.
 _FACTS = """
 UPDATE facts_fact f
 SET withheld = x.withheld, possibly_conflicting = x.possible
@@ -21,17 +23,23 @@ FROM (
     SELECT g.id,
            CASE WHEN EXISTS (
                SELECT 1 FROM facts_conflictmember m JOIN facts_conflictset c ON c.id = m.conflict_set_id
-               WHERE m.account_id = %(account)s AND m.fact_id = g.id AND m.left_at IS NULL AND m.withheld
+               WHERE m.account_id = %(account)s AND m.left_at IS NULL AND m.withheld
+                 AND m.fact_id = ANY(g.id || ARRAY(
+                     SELECT r.target_id FROM facts_relation r
+                     WHERE r.account_id = %(account)s AND r.source_id = g.id AND r.kind = 'promoted_from'))
                  AND c.status = 'open' AND c.kind <> 'possible')
            THEN 'conflict_open' ELSE '' END AS withheld,
            EXISTS (
                SELECT 1 FROM facts_conflictmember m JOIN facts_conflictset c ON c.id = m.conflict_set_id
                WHERE m.account_id = %(account)s AND m.fact_id = g.id AND m.left_at IS NULL
                  AND c.status = 'open' AND c.kind = 'possible') AS possible
-    FROM facts_fact g WHERE g.account_id = %(account)s AND g.id = ANY(%(ids)s)
+    FROM facts_fact g WHERE g.account_id = %(account)s AND g.id = ANY(%(ids)s::uuid[] || ARRAY(
+        SELECT r.source_id FROM facts_relation r
+        WHERE r.account_id = %(account)s AND r.target_id = ANY(%(ids)s::uuid[]) AND r.kind = 'promoted_from'))
 ) x
 WHERE f.id = x.id AND f.account_id = %(account)s
   AND (f.withheld, f.possibly_conflicting) IS DISTINCT FROM (x.withheld, x.possible)
+RETURNING f.id
 """
 
 #: Forgotten beats the others: it is the stronger reason and the one that lasts. A passage that gives orders is served
@@ -92,6 +100,7 @@ def refresh(account_id: uuid.UUID, fact_ids: Iterable[uuid.UUID]) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(_FACTS, {"account": account_id, "ids": ids})
+        ids = list({*ids, *(row[0] for row in cursor.fetchall())})
         cursor.execute(_PASSAGES, {"account": account_id, "ids": ids})
         passage_ids = [row[0] for row in cursor.fetchall()]
     index.sync_facts(account_id, ids)

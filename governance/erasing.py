@@ -28,7 +28,7 @@ from facts.status_graph import FINAL
 from facts.tenancy import ROOT, account_transaction
 from facts.vocabulary import Status
 from governance.access import Delegation, Principal
-from governance.forgetting import facts_named, forgetting_actor
+from governance.forgetting import facts_named, forgetting_actor, hidden_from
 from governance.models import ForgetMode, ForgetReceipt
 from governance.reviews import withdraw_for
 
@@ -143,7 +143,8 @@ def _asked(
     if subject_id is not None:
         subject = Subject.objects.get(account_id=principal.account_id, pk=subject_id)
     paths = _paths(subject, within=within)
-    actor = forgetting_actor(principal, facts, subject_id, within=within or ROOT, also_at=paths)
+    with hidden_from(principal, facts, subject_id):
+        actor = forgetting_actor(principal, facts, subject_id, within=within or ROOT, also_at=paths)
     if fact_id is not None and facts[0].status == Status.DELETED:
         raise Conflicting("It was erased already.", code="erased_already", field="fact_id")
     return _Asked(

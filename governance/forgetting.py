@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 from facts import audit, conflict_sets, erasure_plan, lifecycle, suppressions, withholding
 from facts.actors import Actor
+from facts.audience import may_see
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.ids import new_id
@@ -17,11 +19,24 @@ from facts.models.conflicts import SuppressionCause
 from facts.returning import bring_back
 from facts.status_graph import FINAL
 from facts.tenancy import ROOT, account_transaction
-from facts.vocabulary import Status
-from governance.access import Delegation, Principal, check_limit, require_authority
-from governance.models import ForgetMode, ForgetReceipt
+from facts.vocabulary import Status, SubjectKind
+from governance.access import (
+    Delegation,
+    Principal,
+    check_limit,
+    has_role,
+    is_read_by_curators,
+    require_authority,
+    resolve_reader,
+    role_at,
+    within_limit,
+)
+from governance.models import ForgetMode, ForgetReceipt, Role
 from governance.placement import place_waiting
 from governance.reviews import resume_for, withdraw_for
+
+#: In these a fact may be read by others than its subject, now or as history.
+_READ = frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED})
 
 
 def disable(
@@ -42,7 +57,8 @@ def disable(
         raise DomainError("Name one fact or one subject.", code="invalid_forget_scope", field="fact_id")
     with account_transaction(principal.account_id):
         facts = facts_named(principal.account_id, fact_id=fact_id, subject_id=subject_id, within=within)
-        actor = forgetting_actor(principal, facts, subject_id, within=within or ROOT)
+        with hidden_from(principal, facts, subject_id):
+            actor = forgetting_actor(principal, facts, subject_id, within=within or ROOT)
         group, at = new_id(), now()
         events = _hide_events(principal.account_id, subject_id, within=within, at=at)
         hidden: list[uuid.UUID] = []
@@ -103,7 +119,11 @@ def enable(principal: Principal, receipt_id: uuid.UUID, *, reason: str = "") -> 
             raise NotFound("There is no such receipt.", code="receipt_not_found")
         ids = [uuid.UUID(value) for value in receipt.counters.get("facts", [])]
         facts = Fact.objects.filter(account_id=principal.account_id, pk__in=ids).select_related("scope").order_by("id")
-        actor = forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
+        try:
+            actor = forgetting_actor(principal, facts, receipt.target_id if receipt.target == "subject" else None)
+        except Refused:
+            # Whoever may not lift it learns nothing of it.
+            raise NotFound("There is no such receipt.", code="receipt_not_found") from None
         group = new_id()
         events = _events_hidden_by(receipt)
         erasure_plan.lock_events(principal.account_id, events)
@@ -198,7 +218,7 @@ def facts_named(
 
     Raises ``NotFound`` (``fact_not_found``, ``subject_not_found``).
     """
-    facts = Fact.objects.filter(account_id=account_id).select_related("scope").order_by("id")
+    facts = Fact.objects.filter(account_id=account_id).select_related("scope", "subject").order_by("id")
     if within is not None:
         facts = facts.filter(scope__path=within)
     if fact_id is not None:
@@ -209,6 +229,40 @@ def facts_named(
     if not Subject.objects.filter(account_id=account_id, pk=subject_id).exists():
         raise NotFound("There is no such subject.", code="subject_not_found", field="subject_id")
     return list(facts.filter(subject_id=subject_id))
+
+
+@contextmanager
+def hidden_from(principal: Principal, facts: Sequence[Fact], subject_id: uuid.UUID | None) -> Iterator[None]:
+    """Turn a refusal into ``NotFound``, as for what does not exist, unless the caller knows of one of these facts."""
+    try:
+        yield
+    except Refused:
+        is_itself = subject_id is not None and subject_id == principal.subject_id
+        if is_itself or any(_is_known_to(principal, fact) for fact in facts):
+            raise
+        if subject_id is not None:
+            raise NotFound("There is no such subject.", code="subject_not_found", field="subject_id") from None
+        raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id") from None
+
+
+def _is_known_to(principal: Principal, fact: Fact) -> bool:
+    """Tell whether the caller may read the fact, by the role of a curator or by the audience rule."""
+    path = fact.scope.path
+    if not within_limit(principal, path) or (principal.is_person and role_at(principal, path) is None):
+        return False
+    if has_role(principal, path, Role.CURATOR) and is_read_by_curators(fact):
+        return True
+    reader = resolve_reader(principal, subject=fact.subject)
+    own = reader.subject_id == fact.subject_id
+    return (own or fact.status in _READ) and may_see(
+        posture=reader.posture,
+        own=own,
+        restricted_granted=reader.restricted,
+        level=fact.level,
+        sensitivity=fact.sensitivity,
+        about_scope=fact.subject.kind == SubjectKind.SCOPE,
+        provisional=fact.status == Status.PROVISIONAL,
+    )
 
 
 def forgetting_actor(

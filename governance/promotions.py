@@ -262,11 +262,17 @@ def _seen(principal: Principal, promotion_id: uuid.UUID) -> Promotion:
 
 def _decided_by(principal: Principal, promotion_id: uuid.UUID) -> tuple[Promotion, Actor]:
     """Check who decides, lock everything that the decision touches, and return the request as it is then."""
+    promotion, actor = decided_by(principal, promotion_id)
+    return _locked(promotion), actor
+
+
+def decided_by(principal: Principal, promotion_id: uuid.UUID) -> tuple[Promotion, Actor]:
+    """Return a request that this person may decide, or have decided, about; raises as :func:`approve`."""
     promotion = _seen(principal, promotion_id)
     _require_curator(principal, promotion.target.path)
     if _asked_by(promotion, principal) or put_in_by(principal.account_id, [promotion.fact_id], principal.actor):
         raise Refused("Nobody decides about what they asked for or put in themselves.", code="own_request")
-    return _locked(promotion), principal.actor
+    return promotion, principal.actor
 
 
 def _locked(promotion: Promotion) -> Promotion:

@@ -146,13 +146,22 @@ def find(principal: Principal, event_id: uuid.UUID) -> tuple[Event, EventOutcome
 
 
 def find_job(principal: Principal, job_id: uuid.UUID) -> Job | None:
-    """Return the job of an event in a scope where the caller may be, or ``None``."""
-    outcome = EventOutcome.objects.filter(account_id=principal.account_id, job_id=job_id).select_related("job", "scope")
+    """Return the job of an event in a scope where the caller may be, or ``None``.
+
+    Whoever may send events there follows them; for others there is a job where they may know of the event.
+    """
+    outcome = EventOutcome.objects.filter(account_id=principal.account_id, job_id=job_id).select_related(
+        "job", "scope", "event__scope", "event__subject"
+    )
     found = outcome.first()
     if found is None or not within_limit(principal, found.scope.path):
         return None
     if principal.is_person and role_at(principal, found.scope.path) is None:
         return None
+    if Right.CAPTURE not in principal.rights:
+        passages = list(Passage.objects.filter(account_id=principal.account_id, event_id=found.event_id))
+        if not _may_know(principal, found.event, sensitivity=_strictest(found.event, passages)):
+            return None
     return found.job
 
 

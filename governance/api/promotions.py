@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from facts.errors import NotFound
 from facts.tenancy import account_transaction
 from facts.vocabulary import Sensitivity, Status
-from governance import consent_records, promotions
+from governance import consent_records, promotion_undo, promotions
 from governance.access import Principal, has_role
 from governance.consents import require_person
 from governance.fields import SCOPE_LENGTH, optional_text, project_id_of
@@ -201,6 +201,30 @@ class CancelPromotionView(APIView):
 
         def work() -> Answer:
             promotions.cancel(principal, promotion_id)
+            return 200, _found(principal, promotion_id)
+
+        return answer_once(request, work)
+
+
+class UndoPromotionView(APIView):
+    """Taking an approval back."""
+
+    @extend_schema(
+        operation_id="promotions_undo",
+        summary="Undo the approval of a promotion",
+        description="By a curator of the target other than the one who asked, while nothing has built on it: the copy "
+        "leaves every reader, what it superseded is what it was, and the request waits again.",
+        tags=[TAG],
+        request=PromotionDecision,
+        responses=PromotionShown,
+    )
+    def post(self, request: Request, promotion_id: uuid.UUID) -> Response:
+        """Undo."""
+        principal = _person(request)
+        rationale = body_of(request, PromotionDecision).get("rationale") or ""
+
+        def work() -> Answer:
+            promotion_undo.undo(principal, promotion_id, rationale=rationale)
             return 200, _found(principal, promotion_id)
 
         return answer_once(request, work)

@@ -78,10 +78,9 @@ class SubjectAdmin(GovernedAdmin):
         return eyes.is_curator
 
     def visible(self, eyes: Sight) -> QuerySet[Subject]:
-        """Return the account's subjects, each with the number of its current facts in the curated scopes."""
+        """Return the subjects of whom the person knows, each with its current facts in the curated scopes counted."""
         current = Q(facts__status="active", facts__scope_id__in=eyes.curated_ids)
-        subjects = Subject.objects.filter(account_id=eyes.principal.account_id)
-        return subjects.annotate(current_facts=Count("facts", filter=current))
+        return eyes.subjects().annotate(current_facts=Count("facts", filter=current))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Subject], search_term: str

@@ -11,7 +11,6 @@ from django.views.decorators.cache import never_cache
 
 from facts.clock import now
 from facts.errors import DomainError
-from facts.models import Subject
 from governance.fields import parse_instant
 from memory_site.admin_pages import believed, sight
 
@@ -22,7 +21,7 @@ def show(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     eyes = sight.of(request)
     if eyes is None or not eyes.is_curator:
         return HttpResponse(status=403)
-    subject = Subject.objects.filter(account_id=eyes.principal.account_id, pk=pk).first()
+    subject = eyes.subjects().filter(pk=pk).first()
     if subject is None:
         raise Http404
     asked = request.GET.get("at", "").replace("\x00", "").strip()

@@ -19,8 +19,9 @@ from django.views.decorators.http import require_POST
 from facts import textindex
 from facts.errors import DomainError, NotFound
 from facts.models import ConflictMember, Evidence, Fact, FactText, Relation
+from facts.tenancy import ancestor_paths
 from facts.vocabulary import Status
-from governance import forgetting
+from governance import forgetting, promotions
 from governance.access import has_role
 from governance.models import ForgetMode, ForgetReceipt, ReviewStatus, Role
 from memory_site.admin_pages import threads
@@ -63,6 +64,7 @@ class FactAdmin(GovernedAdmin):
         view = self.admin_site.admin_view
         return [
             path("<uuid:pk>/forget/", view(require_POST(self.forget)), name="fact_forget"),
+            path("<uuid:pk>/promote/", view(require_POST(self.promote)), name="fact_promote"),
             path("<uuid:pk>/enable/", view(require_POST(self.enable)), name="fact_enable"),
             *super().get_urls(),
         ]
@@ -122,6 +124,17 @@ class FactAdmin(GovernedAdmin):
         messages.success(request, "Forgotten: it is served nowhere now, and will not be read again from what was said.")
         return redirect(reverse("admin:facts_fact_change", args=[pk]))
 
+    def promote(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Ask for the fact to be known in a scope above its own."""
+        fact = self.get_or_404(request, str(pk))
+        target, reason = typed(request.POST, "target"), typed(request.POST, "reason")
+        try:
+            promotions.request_promotion(request.principal, fact_id=pk, target=target, reason=reason)
+        except DomainError as error:
+            return self._page(request, fact, error=error)
+        messages.success(request, "Asked for. Another curator of that scope decides, and before that its subject.")
+        return redirect(reverse("admin:facts_fact_change", args=[pk]))
+
     def enable(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         """Take the forgetting back."""
         fact = self.get_or_404(request, str(pk))
@@ -171,6 +184,7 @@ class FactAdmin(GovernedAdmin):
             reviews=reviews,
             pending=next((review for review in reviews if review.status == ReviewStatus.PENDING), None),
             may_forget=may_forget and fact.status not in GONE,
+            promotable_to=_promotable_to(eyes, fact),
             receipt=receipt,
             receipt_facts=len(receipt.counters.get("facts", [])) if receipt else 0,
             hidden=HIDDEN,
@@ -178,6 +192,14 @@ class FactAdmin(GovernedAdmin):
             typed=request.POST,
         )
         return TemplateResponse(request, "memory/fact.html", context, status=200 if error is None else error.status)
+
+
+def _promotable_to(eyes: Sight, fact: Fact) -> list[str]:
+    """Return the scopes above a current fact for which the person may ask, the nearest first."""
+    if fact.status != Status.ACTIVE or not fact.readable:
+        return []
+    above = ancestor_paths(fact.scope.path)
+    return [path for path in above if has_role(eyes.principal, path, Role.CURATOR)]
 
 
 def _with_changes(revisions: list[Any]) -> list[tuple[Any, list[Any]]]:

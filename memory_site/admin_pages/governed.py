@@ -297,8 +297,9 @@ class SubjectFilter(admin.ListFilter):
 
 
 def subjects_called(request: HttpRequest, typed: str) -> QuerySet[Subject]:
-    """Return the account's subjects with this key, or a key or name that starts with it."""
-    subjects = Subject.objects.filter(account_id=request.principal.account_id)
+    """Return the subjects of whom the person knows with this key, or a key or name that starts with it."""
+    eyes = sight.of(request)
+    subjects = Subject.objects.none() if eyes is None else eyes.subjects()
     exact = subjects.filter(key=typed)
     return (
         exact if exact.exists() else subjects.filter(key__istartswith=typed) | subjects.filter(name__istartswith=typed)

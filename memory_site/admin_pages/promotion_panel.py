@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from governance import consent_records, promotions
+from governance import consent_records, promotion_undo, promotions
 from governance.models import PromotionStatus, Review
 from governance.readers import readers_at
 from memory_site.admin_pages.sight import Sight
@@ -27,4 +27,5 @@ def of_review(eyes: Sight, review: Review) -> dict[str, Any] | None:
         "further_people": max(0, len(readers.people) - SHOWN_PEOPLE),
         "keys": readers.keys,
         "is_open": promotion.status == PromotionStatus.REQUESTED,
+        "may_undo": promotion_undo.may_undo(promotion),
     }

@@ -16,7 +16,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 from django.http import HttpRequest
 
 from facts.audience import Reader, visible_to
-from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scope
+from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import ConflictStatus, Sensitivity
 from governance.access import (
@@ -98,6 +98,21 @@ class Sight:
         as_reader = (own | (open_ones & ~Q(stricter))) & ~Q(withheld) & Q(withdrawn_at__isnull=True)
         listed = (curated & ~Q(forgotten)) | as_reader
         return Event.objects.filter(listed, account_id=self.principal.account_id)
+
+    def subjects(self) -> QuerySet[Subject]:
+        """Return the subjects of whom the person knows: themselves, and of whom something is known, or who spoke, where
+        they decide; whoever decides everywhere knows of all."""
+        known = Subject.objects.filter(account_id=self.principal.account_id)
+        elsewhere = Scope.objects.filter(account_id=self.principal.account_id).exclude(id__in=self.curated_ids)
+        if not elsewhere.exists():
+            return known
+        here = {"account_id": OuterRef("account_id"), "scope_id__in": self.curated_ids}
+        return known.filter(
+            Q(pk=self.principal.subject_id)
+            | Exists(Fact.objects.filter(**here, subject_id=OuterRef("pk")))
+            | Exists(Event.objects.filter(**here, subject_id=OuterRef("pk")))
+            | Exists(Event.objects.filter(**here, speaker_id=OuterRef("pk")))
+        )
 
     def conflicts(self) -> QuerySet[ConflictSet]:
         """Return the conflict sets that the person may decide."""

@@ -172,15 +172,21 @@ def test_another_accounts_fact_is_not_there(curator):
 
 def test_who_may_forget(account, ada, curator):
     fact = FactFactory(subject=ada)
-    for stranger, code in (
-        (person_in(account, role=Role.MEMBER), "forbidden_scope"),
-        (person_in(account, role=None), "forbidden_scope"),
-        (key_principal(account), "human_required"),
-        (key_principal(account, delegated=[Delegation.RESOLVE], maker=maker_of(curator)), "human_required"),
+    open_one = FactFactory(subject=ada, sensitivity="public")
+    member = person_in(account, role=Role.MEMBER)
+    for stranger, known, code in (
+        (member, open_one, "forbidden_scope"),
+        (key_principal(account), fact, "human_required"),
+        (key_principal(account, delegated=[Delegation.RESOLVE], maker=maker_of(curator)), fact, "human_required"),
     ):
         with pytest.raises(Refused) as refused:
-            forgetting.disable(stranger, fact_id=fact.id)
+            forgetting.disable(stranger, fact_id=known.id)
         assert refused.value.code == code
+    # Of what they may not read they are told as of what does not exist.
+    for stranger in (member, person_in(account, role=None), key_principal(account, rights=["read"])):
+        with pytest.raises(NotFound) as missing:
+            forgetting.disable(stranger, fact_id=fact.id)
+        assert missing.value.code == "fact_not_found"
     key = key_principal(account, delegated=[Delegation.FORGET], maker=maker_of(curator))
     assert forgetting.disable(key, fact_id=fact.id).actor["membership_id"] == str(curator.membership_id)
 
@@ -191,7 +197,7 @@ def test_subjects_speak_for_themselves(account):
     forgetting.enable(me, forgetting.disable(me, fact_id=mine.id).id)
     key = key_principal(account, peer=maker_of(me).subject)
     assert forgetting.disable(key, subject_id=me.subject_id).counters["facts_disabled"] == 1
-    with pytest.raises(Refused):
+    with pytest.raises(NotFound):
         forgetting.disable(me, fact_id=FactFactory(subject=SubjectFactory(account=account)).id)
 
 
@@ -199,15 +205,17 @@ def test_a_confined_key_forgets_nothing_outside_for_whom_it_speaks(account, ada)
     inside, outside = FactFactory(subject=ada), FactFactory(subject=ada, scope=ScopeFactory(account=account, path="/"))
     free = key_principal(account, peer=ada)
     confined = key_principal(account, peer=ada, scope_limit=inside.scope)
-    for named in ({"fact_id": outside.id}, {"subject_id": ada.id}, {"subject_id": ada.id, "within": "/sales"}):
+    with pytest.raises(NotFound):
+        forgetting.disable(confined, fact_id=outside.id)
+    for named in ({"subject_id": ada.id}, {"subject_id": ada.id, "within": "/sales"}):
         with pytest.raises(Refused) as refused:
             forgetting.disable(confined, **named)
         assert (refused.value.code, refused.value.status) == ("forbidden_scope", 403)
     assert (status(inside), status(outside)) == ("active", "active")
     everything = forgetting.disable(free, subject_id=ada.id)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(NotFound) as missing:
         forgetting.enable(confined, everything.id)
-    assert (refused.value.code, status(outside)) == ("forbidden_scope", "disabled")
+    assert (missing.value.code, status(outside)) == ("receipt_not_found", "disabled")
     forgetting.enable(free, everything.id)
     for named in ({"fact_id": inside.id}, {"subject_id": ada.id, "within": inside.scope.path}):
         forgetting.enable(confined, forgetting.disable(confined, **named).id)

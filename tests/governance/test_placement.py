@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facts import audit, embedding, suppressions
+from facts import audit, embedding, lifecycle, suppressions
 from facts.actors import pipeline
 from facts.clock import now
 from facts.models import (
@@ -448,3 +448,12 @@ def test_a_start_to_come_waits_while_the_old_value_stays(ada):
     assert (placed.reason, fact(placed).status, fact(placed).starts_later) == ("starts_later", "held", True)
     assert (lyon.status, lyon.valid_to, lyon.withheld) == ("active", None, "")
     assert not Review.objects.exists()
+
+
+def test_what_was_withdrawn_may_be_said_again_by_the_same_event(account, ada):
+    first = submission(ada, {"city": "Lyon"})
+    fact_id = placement.submit(first, actor=pipeline()).fact_id
+    lifecycle.transition(fact_id, account_id=account.id, to="retracted", actor=pipeline(), action="source.deleted")
+    again = placement.submit(first, actor=pipeline())
+    assert (again.result, again.reason, again.status) == ("fact", "new", "active")
+    assert again.fact_id != fact_id

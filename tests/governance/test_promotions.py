@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facts import audit, lifecycle
-from facts.actors import sweeper, system
+from facts import audit, conflict_sets, lifecycle
+from facts.actors import pipeline, sweeper, system
 from facts.errors import DomainError
 from facts.models import AuditEntry, ConflictSet, Evidence, Fact, FactText, Relation
 from facts.tenancy import account_transaction, ensure_scope
 from facts.vocabulary import Level, Sensitivity, Status
-from governance import consents, forgetting, promotion_records, promotions, reviews
+from governance import consents, forgetting, promotion_records, promotion_undo, promotions, reviews
 from governance.models import Consent, GateDecision, Promotion, Review
 from governance.review_queue import reviews_for
 from tests.factories import (
@@ -469,3 +469,65 @@ def test_nothing_personal_is_ever_read_above_peer_level_without_consent(scene, s
             _step(scene, fact, step)
             assert unconsented_and_readable() == []
         assert [*audit.verify(scene.account.id)] == []
+
+
+def test_a_copy_is_withheld_while_its_origin_is_in_an_open_contradiction(account):
+    scene = scene_in(account)
+    origin = scene.fact(sensitivity="internal", predicate="works", value={"value": "mornings"})
+    promotions.approve(scene.decider, scene.request(origin).id)
+    copy = scene.copy(origin)
+    against = scene.fact(statement="Ada prefers evenings.", sensitivity="internal")
+    conflict = conflict_sets.open_set(
+        account_id=account.id,
+        scope_id=origin.scope_id,
+        subject_id=origin.subject_id,
+        kind="contradiction",
+        members=[(origin.id, True), (against.id, True)],
+        reason="different_value",
+        identity_key=origin.identity_key,
+        actor=pipeline(),
+        group=unknown_id(),
+    )
+    for fact in (origin, copy):
+        fact.refresh_from_db()
+        assert (fact.status, fact.withheld) == ("active", "conflict_open")
+    conflict_sets.close(conflict, status="dismissed", actor=pipeline(), resolution="dismiss", group=unknown_id())
+    for fact in (origin, copy):
+        fact.refresh_from_db()
+        assert fact.withheld == ""
+
+
+def test_an_approval_is_taken_back_while_nothing_has_built_on_it(scene):
+    claim = {"sensitivity": "internal", "predicate": "works", "kind": "attribute"}
+    known = scene.fact(**claim, value={"value": "evenings"}, scope=scene.support, level=Level.SCOPE)
+    origin = scene.fact(**claim, value={"value": "mornings"}, came_by_marker=True, valid_from=MAY)
+    promotion = scene.request(origin)
+    promotions.approve(scene.decider, promotion.id)
+    copy = scene.copy(origin)
+    known.refresh_from_db()
+    assert (copy.status, known.status) == ("active", "superseded")
+    assert refusal(promotion_undo.undo, scene.asker, promotion.id) == "own_request"
+    promotion_undo.undo(scene.decider, promotion.id, rationale="Too early.")
+    for fact in (copy, known, origin):
+        fact.refresh_from_db()
+    assert (copy.status, known.status, known.valid_to, origin.status) == ("retracted", "active", None, "active")
+    again = Promotion.objects.get()
+    assert (again.status, again.copy_id, again.review.status) == ("requested", None, "pending")
+    assert refusal(promotion_undo.undo, scene.decider, promotion.id) == "nothing_to_undo"
+    promotions.approve(scene.decider, promotion.id)
+    assert Promotion.objects.get().copy.status == "active"
+
+
+def test_an_approval_on_which_something_has_built_stays(scene):
+    origin = scene.fact(sensitivity="internal")
+    promotion = scene.request(origin)
+    promotions.approve(scene.decider, promotion.id)
+    copy = scene.copy(origin)
+    derived = scene.fact(statement="Ada is an early bird.", sensitivity="internal")
+    Relation.objects.create(account=scene.account, source=derived, target=copy, kind="derived_from")
+    assert not promotion_undo.may_undo(Promotion.objects.get())
+    assert refusal(promotion_undo.undo, scene.decider, promotion.id) == "decision_built_upon"
+    Relation.objects.filter(kind="derived_from").delete()
+    assert promotion_undo.may_undo(Promotion.objects.get())
+    lifecycle.amend(copy.id, account_id=copy.account_id, actor=system(), action="x", changes={"confidence": 0.5})
+    assert refusal(promotion_undo.undo, scene.decider, promotion.id) == "decision_built_upon"

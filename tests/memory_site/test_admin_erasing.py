@@ -67,7 +67,8 @@ def test_what_was_confirmed_goes(account: Account, client: Client, ada: Subject,
 
 
 def test_who_may_not_erase_there_is_told_so(account: Account, client: Client, ada: Subject) -> None:
-    FactFactory(subject=ada, scope=ScopeFactory(account=account, path="/sales"))
+    for path in ("/sales", "/support"):
+        FactFactory(subject=ada, scope=ScopeFactory(account=account, path=path))
     sign_in(client, person_in(account, path="/support"))
     for answer in (client.get(_address(ada)), client.post(_address(ada), {"key": "ada"})):
         assert (answer.status_code, "You may not decide here." in _text(answer)) == (403, True)
