@@ -237,14 +237,6 @@ TABLE: tuple[Setting, ...] = (
     Setting("TAVILY_API_KEY", text, "", "Key for Tavily; web search needs it.", "Web pages", secret=True),
     Setting("TAVILY_BASE_URL", text, "https://api.tavily.com", "Address of Tavily.", "Web pages"),
     Setting(
-        "SUMMARY_PROVIDER",
-        text,
-        "none",
-        "Who sums up fetched pages: `none` (their first sentences, as they are), `anthropic` or `openai`. A key alone "
-        "changes nothing.",
-        "Web pages",
-    ),
-    Setting(
         "EXTRACTION_PROVIDER",
         text,
         "rules",
@@ -312,7 +304,7 @@ TABLE: tuple[Setting, ...] = (
         "SUMMARY_PROVIDER",
         text,
         "none",
-        "Who words profiles, cards of scopes and summaries of sessions at night: `none` (they quote facts), "
+        "Who words profiles, cards of scopes, summaries of sessions and what fetched pages say: `none` (they quote), "
         "`anthropic` or `openai`. A key alone changes nothing: it is no consent to send memories out.",
         "Models",
     ),

@@ -63,7 +63,7 @@ def sum_up(page: Page, *, account_id: uuid.UUID) -> Summary:
     """Return what is on a page. Outside of a transaction; a model that gives no usable answer changes nothing."""
     quote = opening(page.text)
     if settings.SUMMARY_PROVIDER != "none":
-        client = configured.client(settings.SUMMARY_PROVIDER)
+        client = configured.client(settings.SUMMARY_PROVIDER, model=settings.SUMMARY_MODEL)
         shown = json.dumps({"title": page.title, "text": page.text[:SHOWN]}, ensure_ascii=False)
         try:
             text, _ = asking.send(
