@@ -133,7 +133,7 @@ def step(run: Run) -> Step:
     """
     account_id, position = run.job.account_id, run.job.position
     with account_transaction(account_id):
-        card_id = next(iter(due(account_id, after=position.get("after", ""))), None)
+        card_id = next(iter(due(account_id, after=position.get("after", ""), most=1)), None)
     if card_id is None:
         return _end_round(run)
     try:
@@ -191,15 +191,17 @@ def _given_back(claim: Claim) -> Iterator[None]:
         raise
 
 
-def due(account_id: uuid.UUID, *, subject_id: uuid.UUID | None = None, after: str = "") -> list[uuid.UUID]:
-    """Return the cards that a night compacts, in the order of their ids, behind ``after``.
+def due(
+    account_id: uuid.UUID, *, subject_id: uuid.UUID | None = None, after: str = "", most: int | None = None
+) -> list[uuid.UUID]:
+    """Return the cards that a night compacts, in the order of their ids, behind ``after``, at most ``most``.
 
     Sessions have their own time. ``subject_id``: only the profiles of that subject. Runs inside the account.
     """
     cards = Card.objects.filter(account_id=account_id, compact_due=True).exclude(kind=CardKind.SESSION_SUMMARY)
     if after:
         cards = cards.filter(id__gt=after)
-    return list(profiles_of(cards, subject_id).order_by("id").values_list("id", flat=True))
+    return list(profiles_of(cards, subject_id).order_by("id").values_list("id", flat=True)[:most])
 
 
 def profiles_of(cards: QuerySet[Card], subject_id: uuid.UUID | None) -> QuerySet[Card]:

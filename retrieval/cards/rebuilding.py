@@ -233,7 +233,8 @@ def _title(card: Card) -> str:
     if card.kind == CardKind.SUBJECT_PROFILE:
         return Subject.objects.get(account_id=card.account_id, pk=card.subject_id).display_name
     if card.kind == CardKind.SHARED_PROFILE:
-        return Subject.objects.get(account_id=card.account_id, pk=card.key).display_name
+        about = Subject.objects.filter(account_id=card.account_id, pk=card.key).first()
+        return about.display_name if about is not None else ""
     if card.kind == CardKind.SCOPE_CARD:
         return Scope.objects.get(account_id=card.account_id, pk=card.scope_id).path
     return card.key

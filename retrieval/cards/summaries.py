@@ -66,8 +66,9 @@ def of_entities(
 ) -> list[Summary]:
     """Return the summaries of the scopes of ``visible`` that say something to its reader, in the order of their ids.
 
-    They begin behind ``after``. ``kinds`` narrows to kinds of subjects, ``subject_id`` to one subject. A reader has its own profile instead of the
-    one that is for everybody. Runs inside the account; three queries for each ``limit`` cards looked at.
+    They begin behind ``after``. ``kinds`` narrows to kinds of subjects, ``subject_id`` to one subject. A reader has
+    its own profile instead of the one that is for everybody. Runs inside the account; three queries for each ``limit``
+    cards looked at.
     """
     found: list[Summary] = []
     while len(found) < limit:

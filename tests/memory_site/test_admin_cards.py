@@ -6,12 +6,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from facts import outbox
-from facts.models import Account, Fact, Subject
+from facts import lifecycle, outbox
+from facts.actors import pipeline
+from facts.models import Account, Fact, Job, Subject
 from facts.vocabulary import Level, Sensitivity, Status
 from governance.models import Role
-from retrieval.cards import rebuilding
-from retrieval.models import Card, CardKind
+from retrieval.cards import editing, nightly, rebuilding
+from retrieval.models import Card, CardEdit, CardKind
 from tests.admin_scene import HOSTILE, sign_in
 from tests.factories import FactFactory, SubjectFactory, maker_of, person_in
 
@@ -103,3 +104,95 @@ def test_a_card_about_a_name_is_called_so_only_while_a_line_says_it(
 def test_a_role_elsewhere_shows_no_card(client: Client, account: Account, cards: dict[str, Card]) -> None:
     sign_in(client, person_in(account, role=Role.ACCOUNT_ADMIN, path="/sales"))
     assert client.get(_page(cards[CardKind.SCOPE_CARD])).status_code == 404
+
+
+def _post(client: Client, card: Card, name: str, **fields: str) -> str:
+    return client.post(reverse(f"admin:card_{name}", args=[card.pk]), fields, follow=True).content.decode()
+
+
+def _named(card: Card, start: str) -> str:
+    card.refresh_from_db()
+    return editing.name_of(next(line for line in card.lines if line["text"].startswith(start)))
+
+
+def test_a_curator_decides_about_lines_and_takes_it_back(client: Client, cards: dict[str, Card]) -> None:
+    curator = person_in(cards[CardKind.SCOPE_CARD].account)
+    sign_in(client, curator)
+    card = cards[CardKind.SUBJECT_PROFILE]
+    body = _post(client, card, "line", line=_named(card, "Ana likes tea."), decision="reword", text=HOSTILE[:200])
+    assert "Done." in body
+    assert "<script>document" not in body
+    assert '<span class="chip">edited</span>' in body
+    assert "Role &amp; Responsibilities" in body
+    body = _post(client, card, "line", line=_named(card, "Ana leads Atlas."), decision="remove")
+    assert "<del>" in body
+    assert [line["edited"] for line in Card.objects.get(pk=card.pk).lines] == [True, False]
+    Fact.objects.filter(statement="Ana likes tea.").update(version=9)
+    assert "a fact has changed since" in client.get(_page(card)).content.decode()
+    for edit in CardEdit.objects.all():
+        assert "Taken back." in _post(client, card, "undo", edit=str(edit.pk))
+    assert "no such decision" in _post(client, card, "undo", edit=str(edit.pk))
+    texts = [line["text"] for line in Card.objects.get(pk=card.pk).lines]
+    assert sum(text.startswith(("Ana leads Atlas.", "Ana likes tea.")) for text in texts) == 2
+    history = client.get(_page(card)).content.decode().split("What it said before")[1]
+    assert history.count(", undone by ") == 2
+    assert "<ins>" in history
+
+
+def test_what_is_no_longer_supported_is_said_to_its_editor(client: Client, cards: dict[str, Card]) -> None:
+    sign_in(client, person_in(cards[CardKind.SCOPE_CARD].account))
+    card = cards[CardKind.SUBJECT_PROFILE]
+    _post(client, card, "line", line=_named(card, "Ana likes tea."), decision="reword", text="Ana drinks tea.")
+    fact = Fact.objects.get(statement="Ana likes tea.")
+    lifecycle.transition(
+        fact.id, account_id=fact.account_id, to=Status.SUPERSEDED, actor=pipeline(), action="fact.superseded"
+    )
+    rebuilding.rebuild(card.account_id, card.pk)
+    body = client.get(_page(card)).content.decode()
+    assert "no longer supported" in body
+    assert "Ana drinks tea." in body
+    assert "Ana drinks tea." not in body.split("What people decided")[0]
+    Fact.objects.filter(pk=fact.pk).update(status=Status.REDACTED)
+    assert "Ana drinks tea." not in client.get(_page(card)).content.decode()
+
+
+def test_the_subject_of_a_profile_decides_about_its_own_and_no_other_card(
+    client: Client, account: Account, cards: dict[str, Card]
+) -> None:
+    reader = person_in(account, role=Role.READER)
+    sign_in(client, reader)
+    card = cards[CardKind.SUBJECT_PROFILE]
+    name = _named(card, "Ana leads Atlas.")
+    refused = client.post(reverse("admin:card_line", args=[card.pk]), {"line": name, "decision": "pin"})
+    assert refused.status_code == 404
+    Card.objects.filter(pk=card.pk).update(subject=maker_of(reader).subject)
+    assert "Change this line" in client.get(_page(card)).content.decode()
+    # a line that is not shown to them is not theirs to decide about
+    hidden = client.post(
+        reverse("admin:card_line", args=[card.pk]), {"line": _named(card, "Ana likes"), "decision": "pin"}
+    )
+    assert hidden.status_code == 403
+    for address, fields in (("line", {"line": name, "decision": "no"}), ("undo", {"edit": "x"}), ("compact", {})):
+        assert client.post(reverse(f"admin:card_{address}", args=[card.pk]), fields).status_code == 403
+    shared = cards[CardKind.SHARED_PROFILE]
+    assert client.post(reverse("admin:card_line", args=[shared.pk]), {"line": name}).status_code == 404
+    assert not CardEdit.objects.exists()
+
+
+def test_a_decision_about_what_changed_meanwhile_is_refused(client: Client, cards: dict[str, Card]) -> None:
+    sign_in(client, person_in(cards[CardKind.SCOPE_CARD].account))
+    card = cards[CardKind.SUBJECT_PROFILE]
+    assert "says something else by now" in _post(client, card, "line", line="0" * 16, decision="pin")
+    name = _named(card, "Ana likes tea.")
+    assert "1 to 300 characters" in _post(client, card, "line", line=name, decision="reword", text=" ")
+
+
+def test_a_card_is_summed_up_when_asked(client: Client, cards: dict[str, Card]) -> None:
+    sign_in(client, person_in(cards[CardKind.SCOPE_CARD].account))
+    card = cards[CardKind.SUBJECT_PROFILE]
+    assert "The worker sums it up" in _post(client, card, "compact")
+    (job,) = Job.objects.filter(kind=nightly.ONE)
+    nightly.run_one(card.account_id, job.pk)
+    card.refresh_from_db()
+    assert card.compacted_at is not None
+    assert not card.compact_due
