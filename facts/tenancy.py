@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from django.db import connection, transaction
@@ -117,15 +117,39 @@ def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None) -> 
 
 def ensure_subject(account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = "") -> Subject:
     """Return the subject ``(kind, key)``, creating it on first use; a name fills a blank one and never replaces."""
-    if not key.strip() or len(key) > 200 or has_control_characters(key):
-        raise DomainError("A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id")
-    subject, created = Subject.objects.get_or_create(
-        account_id=account_id, kind=kind, key=key, defaults={"id": new_id(), "name": name[:200]}
-    )
-    if not created and name and not subject.name:
-        Subject.objects.filter(account_id=account_id, pk=subject.pk, name="").update(name=name[:200])
-        subject.name = name[:200]
-    return subject
+    return ensure_subjects(account_id, {(kind, key): name})[kind, key]
+
+
+def ensure_subjects(account_id: uuid.UUID, wanted: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], Subject]:
+    """Do :func:`ensure_subject` for many, given as (kind, key) → name; in one statement where all are known.
+
+    New ones are made in one order whoever makes them, so that nobody waits in a circle. Raises ``DomainError``
+    (``invalid_subject``).
+    """
+    for _, key in wanted:
+        if not key.strip() or len(key) > 200 or has_control_characters(key):
+            raise DomainError("A subject key has 1 to 200 characters.", code="invalid_subject", field="subject_id")
+    found = _subjects(account_id, wanted)
+    unknown = sorted(wanted.keys() - found.keys())
+    if unknown:
+        fresh = [
+            Subject(account_id=account_id, kind=kind, key=key, name=wanted[kind, key][:200]) for kind, key in unknown
+        ]
+        Subject.objects.bulk_create(fresh, ignore_conflicts=True)
+        found |= _subjects(account_id, unknown)
+    for pair in sorted(found):
+        subject, name = found[pair], wanted[pair][:200]
+        if name and not subject.name:
+            Subject.objects.filter(account_id=account_id, pk=subject.pk, name="").update(name=name)
+            subject.name = name
+    return found
+
+
+def _subjects(account_id: uuid.UUID, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], Subject]:
+    """Return those of the subjects that there are."""
+    kinds, keys = {kind for kind, _ in pairs}, {key for _, key in pairs}
+    rows = Subject.objects.filter(account_id=account_id, kind__in=kinds, key__in=keys)
+    return {(row.kind, row.key): row for row in rows if (row.kind, row.key) in pairs}
 
 
 def resolve_identity(account_id: uuid.UUID, *, platform: str, value: str) -> Subject:

@@ -17,8 +17,9 @@ from facts import audit, erased_keys
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, Refused
 from facts.ids import new_id
+from facts.locks import hold_subjects
 from facts.models import Account, Event, Job, Scope, Subject
-from facts.tenancy import account_transaction, ensure_scope, ensure_subject, get_subject
+from facts.tenancy import account_transaction, ensure_scope, ensure_subject, ensure_subjects
 from facts.vocabulary import SENSITIVITY_RANK, OriginTrust, Sensitivity, SourceType, SubjectKind
 from governance.access import PEER_KINDS, Principal, Right, Role, check_limit, has_role, require_right
 from ingest import batches, line, normalise, opting_out
@@ -69,12 +70,15 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
     """Keep the observations and queue them for extraction; returns one answer per observation, in order.
 
     Raises ``Refused`` (``missing_right``, ``forbidden_scope``, ``peer_not_allowed``), ``Conflicting``
-    (``idempotency_mismatch``, ``alias_conflict``) and ``DomainError`` (``missing_scope``, ``empty_text``,
-    ``event_too_large``, ``alias_self_registration_too_long``); the field names the event (``events.3.scope``).
+    (``idempotency_mismatch``, ``alias_conflict``, ``try_again`` when a subject was erased meanwhile) and
+    ``DomainError`` (``missing_scope``, ``empty_text``, ``event_too_large``, ``alias_self_registration_too_long``); the
+    field names the event (``events.3.scope``).
     """
     require_right(principal, Right.CAPTURE)
     with account_transaction(principal.account_id):
         casts = _casts(principal, observations)
+        people = [one for cast in casts for one in (cast.subject, cast.speaker) if one is not None]
+        hold_subjects(principal.account_id, {one.id: one.key for one in people})
         _respect_opt_outs(principal.account_id, observations, casts)
         events = [
             _event(principal.account_id, item, cast, batch_key=batch_key)
@@ -214,7 +218,12 @@ def _is_peer(principal: Principal) -> bool:
 
 
 def _named_subjects(account_id: uuid.UUID, observations: Iterable[Observation]) -> dict[tuple[str, str], Subject]:
-    """Find or create the subjects and speakers that are named by key, by (kind, key)."""
+    """Find or create the subjects and speakers that are named by key, by (kind, key), all at once."""
+    observations = list(observations)
+    speakers = {item.speaker for item in observations if item.speaker}
+    # A key that only an agent has names that agent; one that a person has too, the person.
+    known = Subject.objects.filter(account_id=account_id, key__in=speakers, kind__in=PEER_KINDS) if speakers else []
+    kinds = {row.key: row.kind for row in sorted(known, key=lambda row: row.kind == SubjectKind.PERSON)}
     wanted: dict[tuple[str, str], str] = {}
     for item in observations:
         if item.subject and item.alias is None:
@@ -222,13 +231,9 @@ def _named_subjects(account_id: uuid.UUID, observations: Iterable[Observation]) 
             wanted[key] = wanted.get(key) or item.subject_name
         if item.speaker:
             kind = SubjectKind.AGENT if item.actor == "agent" else SubjectKind.PERSON
-            known = get_subject(account_id, key=item.speaker)
-            key = (known.kind if known is not None and known.kind in PEER_KINDS else kind, item.speaker)
+            key = (kinds.get(item.speaker, kind), item.speaker)
             wanted[key] = wanted.get(key) or item.speaker_name
-    return {
-        (kind, key): ensure_subject(account_id, kind=kind, key=key, name=wanted[kind, key])
-        for kind, key in sorted(wanted)
-    }
+    return ensure_subjects(account_id, wanted) if wanted else {}
 
 
 def _who(

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django_q.models import OrmQ
 
 from facts import audit
@@ -287,3 +289,18 @@ def test_an_edit_is_a_new_revision(app: Principal) -> None:
     assert record_revision(app, edited, edits=first).deduplicated
     again = take(app, said("I live in Paris.", idempotency_key="k")).events[0]
     assert (again.event_id, again.deduplicated, again.revision) == (second.event_id, True, 2)
+
+
+def test_a_batch_costs_as_many_statements_as_a_message_or_two(app: Principal) -> None:
+    def statements(first: int, count: int) -> int:
+        events = [
+            said(f"I live in City{number}.", subject_id=f"ana{number}", speaker=f"bo{number}")
+            for number in range(first, first + count)
+        ]
+        with CaptureQueriesContext(connection) as captured:
+            take(app, *events)
+        return len(captured)
+
+    statements(0, 1)
+    many, few = statements(100, 40), statements(200, 2)
+    assert many == few <= 24
