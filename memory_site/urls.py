@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("me/", include("memory_site.portal.urls")),
     path("admin/", admin.site.urls),
     path("context/", include("ingest.api.context_urls")),
+    path("context/", include("memory_site.api.context_urls")),
     path("v1/", include("memory_site.api.urls")),
     path("api/v1/", include("memory_site.api.urls")),
 ]

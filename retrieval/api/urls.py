@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from retrieval.api import (
     ask_views,
     fact_views,
+    inventory_views,
     lineage_views,
     profile_views,
     search_views,
@@ -28,6 +29,8 @@ urlpatterns: list[URLPattern] = [
     path("facts/<uuid:fact_id>/explain", fact_views.FactExplanationView.as_view()),
     path("self/served", self_views.SelfServedView.as_view()),
     path("timeline", views.TimelineView.as_view()),
+    path("projects", inventory_views.ProjectsView.as_view()),
+    path("graph", inventory_views.GraphView.as_view()),
     path("ask", ask_views.AskView.as_view()),
     path("lineage", lineage_views.LineageView.as_view()),
     path("stable-profile", profile_views.StableProfileView.as_view()),

@@ -109,6 +109,7 @@ IDS: dict[str, type[Model]] = {
     "forget_id": ForgetReceipt,
     "job_id": Job,
     "key_id": ApiKey,
+    "observation_id": Fact,
     "promotion_id": Promotion,
     "review_id": Review,
     "trace_id": Trace,
@@ -117,6 +118,10 @@ IDS: dict[str, type[Model]] = {
 
 def _reading(ids: Ids) -> dict[str, Any]:
     return {"scope": ids["scope"], "subject_id": ids["subject"], "query": "Who likes tea?", "purpose": "test"}
+
+
+def _observation(ids: Ids) -> dict[str, Any]:
+    return {"entityType": "user", "entityId": ids["subject"], "observation": "Likes tea.", "scope": ids["scope"]}
 
 
 def _nothing(_: Ids) -> dict[str, Any]:
@@ -159,6 +164,13 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     },
     "consolidate/subject": _nothing,
     "context": _reading,
+    "context/browse": lambda ids: {"url": "http://127.0.0.1/", "scope": ids["scope"]},
+    "context/observations": _observation,
+    "context/observations/<uuid:observation_id>/supersede": _nothing,
+    "context/search": lambda ids: {"query": "tea", "scope": ids["scope"]},
+    "facts": _observation,
+    "facts/<uuid:fact_id>/end": _nothing,
+    "facts/<uuid:fact_id>/supersede": _nothing,
     "feedback": lambda ids: {"trace_id": ids["trace_id"], "fact_id": ids["fact_id"], "rating": "incorrect"},
     "forget": lambda ids: {"fact_id": ids["fact_id"]},
     "forget/<uuid:forget_id>/lift": _nothing,
@@ -422,6 +434,7 @@ def _ids(planted: Planted) -> dict[str, str]:
 def _call(caller: Caller, method: str, address: str, ids: Ids) -> HttpResponse:
     """Make one call; fails for an address, a method or a body that the walk does not know how to fill."""
     filled = re.sub(r"<uuid:(\w+)>", lambda found: _id_of(found[1], ids, address), f"/v1/{address}")
+    filled = filled.replace("<entity_type:entity_type>", "user").replace("<path:entity_id>", ids["subject"])
     if "<" in filled:
         pytest.fail(f"{address} takes something that is no id: teach `_call` to fill it.")
     known_names.forget()
