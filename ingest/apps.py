@@ -18,6 +18,7 @@ class IngestConfig(AppConfig):
         from facts import jobs, long_jobs, outbox, raw_text
         from ingest import backfill, batches, embedding_usage, erasure_stores, line, raw_words
         from ingest.actions import firing, wording
+        from ingest.imports import running
         from ingest.moods import keeping
         from ingest.slack import asking, obeying
         from ingest.web import queue
@@ -45,6 +46,16 @@ class IngestConfig(AppConfig):
                 command="manage.py backfill_slack",
                 step=backfill.step,
                 ended=backfill.ended,
+            )
+        )
+        long_jobs.register(
+            long_jobs.Kind(
+                name=running.KIND,
+                title="Importing",
+                unit="records",
+                command="manage.py import_events or import_memories",
+                step=running.step,
+                ended=running.ended,
             )
         )
         raw_text.register("candidates", raw_words.remove)

@@ -18,6 +18,8 @@ from facts import long_jobs, progress_lines
 from facts.errors import DomainError
 from facts.models import LongJob
 from facts.tenancy import account_transaction
+from ingest import backfill
+from ingest.models import BackfillChannel
 from memory_site.admin_pages.fact_display import actor_name, instant
 from memory_site.admin_pages.governed import GovernedAdmin
 from memory_site.admin_pages.texts import isolated
@@ -91,6 +93,7 @@ class LongJobAdmin(GovernedAdmin):
             counts=sorted(job.counts.items(), key=lambda pair: (-pair[1], pair[0])),
             started_by=actor_name(job.started_by),
             cancelled_by=actor_name(job.cancelled_by) if job.cancelled_by else "",
+            channels=_channels(job),
             may_cancel=job.is_open and job.state != "cancelling",
             may_resume=long_jobs.may_resume(job),
         )
@@ -117,3 +120,10 @@ class LongJobAdmin(GovernedAdmin):
         else:
             messages.success(request, said)
         return redirect(reverse("admin:facts_longjob_change", args=[pk]))
+
+
+def _channels(job: LongJob) -> list[tuple[BackfillChannel, str]]:
+    """Return the channels that a backfill reads, with their names; none for other work."""
+    if job.kind != backfill.KIND:
+        return []
+    return [(row, name) for row, name in backfill.states(job.account_id) if row.work_id == job.pk]
