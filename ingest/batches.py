@@ -16,7 +16,8 @@ from django.conf import settings
 from facts import jobs
 from facts.clock import now
 from facts.models import Event
-from ingest.models import MessageBatch
+from ingest.models import EventOutcome, MessageBatch, OutcomeResult
+from ingest.reasons import WAITS_FOR_BATCH
 
 READ = "ingest.read_batch"
 
@@ -24,9 +25,31 @@ READ = "ingest.read_batch"
 def assign(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, uuid.UUID]:
     """Put new channel messages into batches, in the order in which they were said; returns event → batch.
 
-    Nothing where the local rules read: they gain nothing by waiting. Runs in the capturing transaction and locks the
-    account's open batch until its end; take the lock of the audit chain after it (``audit.gathered``).
+    Nothing where the local rules read: they gain nothing by waiting; nor of a backfill, which is read when all of it is
+    there (:func:`assign_held`). Runs in the capturing transaction and locks the account's open batch until its end; the
+    lock of the audit chain comes after it (``audit.gathered``).
     """
+    return _place(account_id, [event for event in events if not event.recorded_claims.get("backfill")])
+
+
+def assign_held(account_id: uuid.UUID, events: Sequence[Event]) -> int:
+    """Put messages into batches that were captured before and held back, and let them wait there; returns how many.
+
+    In the caller's transaction. Those of the last batch wait until that is full or quiet, as live ones do.
+    """
+    placed = _place(account_id, events)
+    by_batch: dict[uuid.UUID, list[uuid.UUID]] = {}
+    for event_id, batch_id in placed.items():
+        by_batch.setdefault(batch_id, []).append(event_id)
+    waiting = EventOutcome.objects.filter(account_id=account_id, result=OutcomeResult.PENDING)
+    return sum(
+        waiting.filter(event_id__in=event_ids).update(batch=batch_id, waits_for_batch=True, reason=WAITS_FOR_BATCH)
+        for batch_id, event_ids in by_batch.items()
+    )
+
+
+def _place(account_id: uuid.UUID, events: Sequence[Event]) -> dict[uuid.UUID, uuid.UUID]:
+    """Fill batches with those of the events that are read together; returns event → batch."""
     shared = sorted(filter(_is_shared, events), key=lambda event: (event.occurred_at, event.id))
     if not shared or settings.EXTRACTION_PROVIDER == "rules" or settings.CONTEXT_BATCH_SIZE <= 1:
         return {}

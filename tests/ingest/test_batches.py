@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ def run_batches(app: Principal) -> None:
 
 
 def drain(app: Principal) -> processing.Drained:
-    return processing.drain(Part(account_id=app.account_id), seconds=10)
+    return processing.drain(Part(account_id=app.account_id), seconds=120)
 
 
 def homes(app: Principal) -> list[str]:
@@ -444,3 +445,16 @@ def test_the_line_gives_no_waiting_message_to_anybody(app: Principal) -> None:
     assert look(app, lambda: line.requeue(app.account_id)) == 0
     tasks.process(str(outcome.job_id), str(app.account_id))
     assert look(app, lambda: Job.objects.get(pk=outcome.job_id).attempts) == 0
+
+
+def test_what_was_held_back_is_put_into_batches_when_it_is_let_go(app: Principal, server: ModelServer) -> None:
+    tell(app, *[message(number) for number in range(2)])
+    claims = {"backfill": True}
+    observations, _ = read_batch({"events": [message(number) for number in range(2, 7)]}, at=now())
+    capture(app, [replace(item, recorded_claims=claims) for item in observations])
+    assert found(app) == [(2, False, False)]
+    held = look(app, lambda: list(Event.objects.filter(recorded_claims__backfill=True)))
+    assert look(app, lambda: batches.assign_held(app.account_id, held)) == 5
+    assert found(app) == [(4, True, False), (3, False, False)]
+    run_batches(app)
+    assert drain(app) == processing.Drained(processed=4, pending=3)
