@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Mapping
 from enum import IntEnum
 
 from django.db import connection
+
+from facts.errors import Conflicting
 
 
 class Lock(IntEnum):
@@ -32,6 +35,21 @@ def _take(lock: Lock, *parts: str) -> None:
 def lock_subject(scope_id: uuid.UUID, subject_id: uuid.UUID) -> None:
     """Serialise planning and writing for one subject in one scope until the transaction ends."""
     _take(Lock.SUBJECT, str(scope_id), str(subject_id))
+
+
+def hold_subjects(account_id: uuid.UUID, keys: Mapping[uuid.UUID, str]) -> None:
+    """Keep subjects (id → key) from being erased until the transaction ends, while others write about them as well.
+
+    Raises ``Conflicting`` (``try_again``) for one that was erased since it was looked up.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, key FROM facts_subject WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR KEY SHARE",
+            [account_id, list(keys)],
+        )
+        held = dict(cursor.fetchall())
+    if held != dict(keys):
+        raise Conflicting("Somebody named here was just erased; say it again.", code="try_again")
 
 
 def lock_account(lock: Lock, account_id: uuid.UUID) -> None:

@@ -186,6 +186,8 @@ def _plan_under_locks(asked: _Asked) -> Erasing:
     for _ in range(_TRIES):
         erasure_plan.lock_events(asked.account_id, erasing.touched_events)
         erasure_plan.lock_facts(erasing)
+        # Whoever takes in a message of the subject meanwhile has come first, or finds that it is gone.
+        list(Subject.objects.select_for_update().filter(pk__in=erasing.subject_ids).order_by("id").values_list("id"))
         again = asked.plan()
         is_covered = set(again.touched_events) <= set(erasing.touched_events) and again.facts <= erasing.facts
         if is_covered and again.released <= erasing.released:

@@ -17,6 +17,7 @@ from facts import audit, erased_keys
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, Refused
 from facts.ids import new_id
+from facts.locks import hold_subjects
 from facts.models import Account, Event, Job, Scope, Subject
 from facts.tenancy import account_transaction, ensure_scope, ensure_subject, ensure_subjects
 from facts.vocabulary import SENSITIVITY_RANK, OriginTrust, Sensitivity, SourceType, SubjectKind
@@ -69,12 +70,15 @@ def capture(principal: Principal, observations: Sequence[Observation], *, batch_
     """Keep the observations and queue them for extraction; returns one answer per observation, in order.
 
     Raises ``Refused`` (``missing_right``, ``forbidden_scope``, ``peer_not_allowed``), ``Conflicting``
-    (``idempotency_mismatch``, ``alias_conflict``) and ``DomainError`` (``missing_scope``, ``empty_text``,
-    ``event_too_large``, ``alias_self_registration_too_long``); the field names the event (``events.3.scope``).
+    (``idempotency_mismatch``, ``alias_conflict``, ``try_again`` when a subject was erased meanwhile) and
+    ``DomainError`` (``missing_scope``, ``empty_text``, ``event_too_large``, ``alias_self_registration_too_long``); the
+    field names the event (``events.3.scope``).
     """
     require_right(principal, Right.CAPTURE)
     with account_transaction(principal.account_id):
         casts = _casts(principal, observations)
+        people = [one for cast in casts for one in (cast.subject, cast.speaker) if one is not None]
+        hold_subjects(principal.account_id, {one.id: one.key for one in people})
         _respect_opt_outs(principal.account_id, observations, casts)
         events = [
             _event(principal.account_id, item, cast, batch_key=batch_key)

@@ -10,7 +10,9 @@ import pytest
 from django.db import connection
 
 from facts import audit, embedding
-from facts.models import Event, Fact, Passage
+from facts.errors import Conflicting
+from facts.locks import hold_subjects
+from facts.models import Event, Fact, Passage, Subject
 from facts.tenancy import account_transaction
 from governance import erasing
 from ingest import processing, reading
@@ -160,3 +162,22 @@ def test_two_erasures_at_the_same_moment(place: Place, monkeypatch: pytest.Monke
     counted = sorted(results[0].counters["facts_deleted"] for _, results in threads)
     assert counted == [0, 2]
     assert place.left() == (["", ""], 0, {("deleted", "")}, [], set())
+
+
+def test_a_message_that_is_being_taken_in_goes_with_its_subject_or_finds_it_gone(place: Place) -> None:
+    with account_transaction(place.account.id):
+        tell(place.app, "i also live in Zanzolin")
+        eraser, erased = started(place.erase)
+        eraser.join(0.5)
+        assert eraser.is_alive()  # it waits for what is being taken in
+    eraser.join(WAIT)
+    assert not isinstance(erased[0], Exception)
+    assert place.left()[0] == ["", ""]
+    with account_transaction(place.account.id):
+        gone = Subject.objects.get(pk=place.subject_id)
+        with pytest.raises(Conflicting) as refused:
+            hold_subjects(place.account.id, {gone.id: "ana"})
+        assert refused.value.code == "try_again"
+    tell(place.app, "i live in Lyon")
+    with account_transaction(place.account.id):
+        assert Event.objects.get(text="i live in Lyon").subject_id != place.subject_id
