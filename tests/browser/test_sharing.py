@@ -133,7 +133,9 @@ def test_a_fact_moves_up_and_comes_back(stage: Stage) -> None:
     stage.open(decider, review)
     expect(decider.get_by_text("has not answered")).to_be_visible()
     stage.open(asker, review)
-    expect(asker.get_by_role("button", name="Approve", exact=False)).to_have_count(0)
+    asker.get_by_role("button", name="Approve", exact=False).first.click()
+    expect(asker.get_by_role("alert")).to_contain_text("Nobody decides about what they asked for")
+    assert stage.in_account(lambda: Promotion.objects.get().status) == "requested"
     assert stage.read_by_the_fourth() == nobody
 
     stage.open(ada, "/me/consents/")
