@@ -1,1 +1,1 @@
-"""Cards: summaries built of facts without a model, kept up to date by the worker, served when nothing is asked."""
+"""Cards: summaries of facts, kept up to date by the worker, compacted at night, served when nothing is asked."""
