@@ -54,7 +54,7 @@ class ProjectShapes(serializers.Serializer):
     projects = ProjectShape(many=True)
 
 
-class NodeShape(serializers.Serializer):
+class GraphNode(serializers.Serializer):
     """A subject, a fact or an event."""
 
     id = serializers.CharField()
@@ -63,7 +63,7 @@ class NodeShape(serializers.Serializer):
     status = serializers.CharField(allow_null=True, help_text="Of a fact.")
 
 
-class EdgeShape(serializers.Serializer):
+class GraphEdge(serializers.Serializer):
     """An edge from one node to another."""
 
     source = serializers.CharField()
@@ -74,8 +74,8 @@ class EdgeShape(serializers.Serializer):
 class GraphShape(serializers.Serializer):
     """A graph of facts that you may see."""
 
-    nodes = NodeShape(many=True)
-    edges = EdgeShape(many=True)
+    nodes = GraphNode(many=True)
+    edges = GraphEdge(many=True)
     truncated = serializers.BooleanField(help_text="There are more facts than `limit`.")
 
 

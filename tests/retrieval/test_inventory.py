@@ -15,7 +15,7 @@ RIGHTS = [Right.READ, Right.READ_FOR_OTHERS]
 def test_projects_count_what_the_reader_may_see(account: Account) -> None:
     client = SubjectFactory(account=account, key="acme", kind=SubjectKind.CLIENT)
     ana = SubjectFactory(account=account, key="ana")
-    ScopeFactory(account=account, path="/empty")
+    empty = ScopeFactory(account=account, path="/empty")
     FactFactory(subject=client, level=Level.SCOPE, sensitivity=Sensitivity.PUBLIC, statement="Acme is a company.")
     FactFactory(subject=ana, statement="Ana likes tea.")
     FactFactory(subject=ana, statement="Ana liked milk.", status=Status.SUPERSEDED)
@@ -27,7 +27,7 @@ def test_projects_count_what_the_reader_may_see(account: Account) -> None:
 
     assert figures() == {"/": (0, 0), "empty": (0, 0), "support": (1, 1)}
     assert figures(peer_key="ana") == {"/": (0, 0), "empty": (0, 0), "support": (2, 2)}
-    confined = caller_with_key(account, rights=RIGHTS, scope_limit="/empty")
+    confined = caller_with_key(account, rights=RIGHTS, scope_limit=empty)
     assert [row["project_id"] for row in confined.get("/v1/projects").json()["projects"]] == ["empty"]
 
 
