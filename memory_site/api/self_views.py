@@ -34,7 +34,8 @@ class SelfExportView(APIView):
         operation_id="self_export",
         summary="Export everything held about me",
         description="Facts with their sources and history, messages and passages, consents, promotions, contests, "
-        "the reads that told something of the caller, summaries, receipts. Keys get 403 `human_required`.",
+        "the reads that told something of the caller, summaries, moods, actions, receipts. Keys get 403 "
+        "`human_required`.",
         tags=["self"],
         parameters=[ExportQuery],
         responses={200: OpenApiResponse(OpenApiTypes.OBJECT, description="The file, as an attachment.")},

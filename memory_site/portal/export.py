@@ -24,6 +24,7 @@ from governance.api.consents import consents_shown, own_consents
 from governance.api.self_data import dossier_shown, message_shown
 from governance.models import Feedback, ForgetReceipt, Grant, Promotion
 from ingest import opting_out
+from ingest.models import Action, MoodEntry
 from retrieval import served
 from retrieval.api.self_views import read_shown
 from retrieval.cards.building import Line
@@ -234,6 +235,28 @@ def _shown_facts(principal: Principal, cited: set[uuid.UUID]) -> set[uuid.UUID]:
     return set(own.order_by().values_list("pk", flat=True))
 
 
+def _moods(principal: Principal) -> Iterator[Record]:
+    for found in _batches(MoodEntry.objects.filter(account_id=principal.account_id, subject_id=principal.subject_id)):
+        for row in found:
+            yield {"day": row.day, "score": row.score, "source": row.source, "note": row.note, "fact_ids": row.facts}
+
+
+def _actions(principal: Principal) -> Iterator[Record]:
+    """Return what was done about facts on the person; it holds no words but theirs."""
+    own = Action.objects.filter(account_id=principal.account_id, subject_id=principal.subject_id)
+    for found in _batches(own.select_related("scope")):
+        for row in found:
+            yield {
+                "id": row.pk,
+                "fact_id": row.fact_id,
+                "kind": row.kind,
+                "state": row.state,
+                "scope": row.scope.path,
+                "due_on": row.due_on,
+                "created_at": row.created_at,
+            }
+
+
 def _receipts(principal: Principal) -> Iterator[Record]:
     for found in _batches(subject_data.receipts(principal)):
         yield from (receipt_said(row) for row in found)
@@ -247,5 +270,7 @@ PARTS: tuple[Part, ...] = (
     Part("feedback", "What you said about it", "What you contested or rated, in your words.", _contests),
     Part("reads", "Who was told", "Applications and people that were told something about you, and when.", _reads),
     Part("cards", "Summaries", "What was written together about you.", _cards),
+    Part("moods", "How you felt", "One entry a day, as you entered it or as it was read out of what you said.", _moods),
+    Part("actions", "What was done about it", "Tasks, blockers and notices that came of what is known.", _actions),
     Part("receipts", "Receipts", "What was hidden or erased before.", _receipts),
 )

@@ -15,6 +15,7 @@ from facts.vocabulary import Status
 from governance import feedback, subject_rights
 from governance.access import Principal
 from governance.models import Rating
+from ingest.models import Action, MoodEntry
 from memory_site.portal import export
 from retrieval.models import Card, CardKind
 from tests.admin_scene import HOSTILE, sign_in
@@ -31,7 +32,7 @@ from tests.factories import (
 )
 from tests.governance.sharing_scene import Scene, scene_in
 
-PARTS = ["facts", "events", "consents", "promotions", "feedback", "reads", "cards", "receipts"]
+PARTS = ["facts", "events", "consents", "promotions", "feedback", "reads", "cards", "moods", "actions", "receipts"]
 
 
 @pytest.fixture
@@ -52,6 +53,11 @@ def scene(account: Account, settings) -> Scene:
     FactFactory(subject=bob, scope=emea, statement="Bob plays xylophonic chess.")
     caller_with_key(account, label="planner", peer=ada).post(
         "/v1/context", {"scope": "/support/emea", "subject_id": ada.key, "query": "mornings?", "purpose": "planning"}
+    )
+    MoodEntry.objects.create(account=account, subject=ada, day=MARCH, score=4, source="manual", note="Spring!")
+    MoodEntry.objects.create(account=account, subject=bob, day=MARCH, score=1, source="manual", note="xylophonic")
+    Action.objects.create(
+        account=account, fact=fact, rule_key="promises", rule_version=0, kind="task", scope=emea, subject=ada
     )
     lines = [
         {"text": "Prefers mornings.", "facts": [str(fact.id)]},
@@ -94,6 +100,8 @@ def test_the_copy_for_programs_holds_every_part(scene):
     assert [one["reason"] for one in copy["promotions"]] == ["Planning shifts."]
     assert [one["comment"] for one in copy["feedback"]] == ["I never flew."]
     assert [(one["by"], one["purpose"]) for one in copy["reads"]] == [("planner", "planning")]
+    assert [(one["day"], one["score"], one["note"]) for one in copy["moods"]] == [("2025-03-10", 4, "Spring!")]
+    assert [(one["kind"], one["fact_id"]) for one in copy["actions"]] == [("task", mornings["fact"]["id"])]
     assert [[line["text"] for line in card["lines"]] for card in copy["cards"]] == [["Prefers mornings."]]
 
 
