@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from facts import jobs
 from facts.tenancy import account_transaction
-from governance import consent_links
+from governance import consent_codes, consent_links
 from governance.consent_asking import address_of
 from governance.models import Consent, ConsentStatus
 
@@ -38,18 +38,20 @@ def run(job_id: str, account_id: str) -> None:
         raise
 
 
-def _question(account_id: uuid.UUID, consent_id: uuid.UUID) -> tuple[str, str, str] | None:
-    """Return (address, name of the account, token of a new link) of a question that is still open."""
+def _question(account_id: uuid.UUID, consent_id: uuid.UUID) -> tuple[str, str, str, str] | None:
+    """Return (address, name of the account, token of a new link, code) of a question that is still open."""
     consent = (
         Consent.objects.filter(account_id=account_id, pk=consent_id, status=ConsentStatus.PENDING)
         .select_related("account")
         .first()
     )
     address = address_of(consent) if consent else ""
-    return (address, consent.account.name, consent_links.issue(consent)) if address else None
+    if not address:
+        return None
+    return address, consent.account.name, consent_links.issue(consent), consent_codes.code_of(consent.id)
 
 
-def _send(address: str, account: str, token: str) -> None:
+def _send(address: str, account: str, token: str, code: str) -> None:
     link = settings.MEMORY_SITE_URL.rstrip("/") + reverse("consent", args=[token])
     send_mail(
         subject=f"{' '.join(account.split())} asks for your consent",
@@ -59,6 +61,7 @@ def _send(address: str, account: str, token: str) -> None:
             f"{link}\n\n"
             "The link is for you alone. It is good for one answer, for "
             f"{consent_links.GOOD_FOR.days} days; saying no, also later, always works.\n"
+            f"Where the memory listens in Slack, telling its bot \"no {code}\" says no as well.\n"
         ),
         from_email=settings.DEFAULT_FROM_EMAIL,
         recipient_list=[address],

@@ -12,7 +12,7 @@ from django.test import Client
 from facts.clock import now
 from facts.errors import DomainError
 from facts.models import Job
-from governance import consent_links, consent_mail, consents
+from governance import consent_codes, consent_links, consent_mail, consents
 from governance.models import Consent, ConsentLink
 from tests.factories import AccountFactory, entered, maker_of
 from tests.governance.sharing_scene import Scene, scene_in
@@ -62,6 +62,7 @@ def test_the_question_goes_to_the_address_that_the_subject_signs_in_with(scene, 
     job = Job.objects.get(kind="consent.mail")
     consent_mail.run(str(job.id), str(scene.account.id))
     (message,) = mail.outbox
+    assert f'"no {consent_codes.code_of(Consent.objects.get().id)}"' in message.body
     assert (message.to, message.from_email) == (["ada@people.example"], "memory@memory.example")
     assert "mornings" not in message.subject + message.body
     (token,) = re.findall(r"https://memory\.example/consent/(\S+)/", message.body)
