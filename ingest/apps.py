@@ -32,6 +32,7 @@ class IngestConfig(AppConfig):
         port.register(embedding_usage.book)
         for name, title, unit, command in (
             ("slack_export", "Importing a Slack export", "messages", "manage.py import_slack_export"),
+            ("export_account", "Writing the account to a file", "records", "manage.py export_account"),
             ("extraction", "Reading messages for facts", "messages", "manage.py import_slack_export --wait"),
         ):
             long_jobs.register(long_jobs.Kind(name=name, title=title, unit=unit, command=command))
