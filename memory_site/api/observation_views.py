@@ -116,7 +116,7 @@ class ObservationView(APIView):
         description="Hides it from everybody and keeps it from being extracted again, until that is lifted. For its "
         "subject and for curators, and keys to which one delegated `forget`.",
         tags=[TAG],
-        responses=shapes.ForgottenShape,
+        responses={200: shapes.ForgottenShape},
     )
     def delete(self, request: Request, observation_id: uuid.UUID) -> Response:
         """Forget it."""
@@ -252,7 +252,7 @@ class HeldFactView(FactView):
         summary="Forget a fact",
         description="The same as `POST /v1/forget` with its `fact_id`.",
         tags=["facts"],
-        responses=shapes.ForgottenShape,
+        responses={200: shapes.ForgottenShape},
     )
     def delete(self, request: Request, fact_id: uuid.UUID) -> Response:
         """Forget it."""
