@@ -556,7 +556,7 @@ TABLE: tuple[Setting, ...] = (
     Setting(
         "SLACK_SIGNING_SECRETS",
         names,
-        (),
+        "",
         "The same for workspaces that have an app of their own, `TEAM=secret`.",
         "Slack",
         secret=True,
@@ -564,7 +564,7 @@ TABLE: tuple[Setting, ...] = (
     Setting(
         "SLACK_BOT_TOKENS",
         names,
-        (),
+        "",
         "The tokens of several workspaces, `TEAM=xoxb-…`; before `SLACK_BOT_TOKEN`.",
         "Slack",
         secret=True,
