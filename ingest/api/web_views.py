@@ -113,7 +113,7 @@ class WebSearchView(APIView):
         operation_id="context_search",
         summary="Search the web and keep the results",
         description="Asks Tavily, keeps the results as a third party's evidence, and remembers the first of them as "
-        "`reference` about the search. Without `TAVILY_API_KEY`: 503 `web_search_unavailable`. Needs the right "
+        "`reference` about the search. Without `TAVILY_API_KEY`: 409 `web_search_unavailable`. Needs the right "
         "`capture`. To search what is remembered: `POST /v1/search`.",
         tags=[TAG],
         request=SearchAsked,

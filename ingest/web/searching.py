@@ -30,7 +30,7 @@ class SearchUnavailable(DomainError):
     code = "web_search_unavailable"
 
     def __init__(self) -> None:
-        super().__init__("Web search needs TAVILY_API_KEY.", status=503)
+        super().__init__("Web search needs TAVILY_API_KEY.", status=409)
 
 
 class SearchFailed(DomainError):

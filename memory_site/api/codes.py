@@ -193,7 +193,7 @@ TABLE: tuple[Code, ...] = (
     Code("address_refused", 422, "The address is none that is asked."),
     Code("fetch_failed", 502, "The page could not be fetched."),
     Code("page_unusable", 422, "The page holds no text that could be kept."),
-    Code("web_search_unavailable", 503, "Web search needs TAVILY_API_KEY."),
+    Code("web_search_unavailable", 409, "Web search needs TAVILY_API_KEY."),
     Code("web_search_failed", 502, "The search service gave no usable answer."),
     Code("web_rate_limited", 429, "Too many pages or searches were asked for."),
     # Keys

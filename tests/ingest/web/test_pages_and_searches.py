@@ -176,7 +176,7 @@ def test_without_a_key_a_search_says_so(settings: Any) -> None:
     settings.TAVILY_API_KEY = ""
     with pytest.raises(searching.SearchUnavailable) as refused:
         searching.search("x", limit=1)
-    assert (refused.value.code, refused.value.status) == ("web_search_unavailable", 503)
+    assert (refused.value.code, refused.value.status) == ("web_search_unavailable", 409)
 
 
 @pytest.mark.parametrize(("status", "reason"), [(401, "key_refused"), (429, "rate_limited"), (432, "plan_used_up")])
