@@ -23,7 +23,7 @@ from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated
-from retrieval.cards import editing, nightly, rebuilding
+from retrieval.cards import editing, nightly, rebuilding, sections
 from retrieval.cards.building import Line, folded
 from retrieval.models import Card, CardKind
 
@@ -95,7 +95,7 @@ class CardAdmin(GovernedAdmin):
         """Show one card, its lines and their facts."""
         eyes = of(request)
         card = self.get_or_404(request, object_id)
-        stored = [Line.stored(line) for line in card.lines]
+        stored = sorted(map(Line.stored, card.lines), key=lambda line: sections.place(line.section))
         facts = _facts(eyes, {fact_id for line in stored for fact_id in line.facts})
         lines = [_shown(line, facts) for line in stored]
         may_edit = _may_edit(eyes, card)
