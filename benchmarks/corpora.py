@@ -207,8 +207,13 @@ def vectors_of(texts: Sequence[str], *, cache: Path | None = None) -> np.ndarray
     return np.array(_Vectors(cache).of(texts, embedding.provider()))
 
 
-def copy_facts(account_id: uuid.UUID, *, source: uuid.UUID, target: uuid.UUID) -> None:
-    """Copy the facts of one scope, their first revisions and their index rows into another, without their evidence."""
+def copy_facts(
+    account_id: uuid.UUID, *, source: uuid.UUID, target: uuid.UUID, about: tuple[uuid.UUID, uuid.UUID] | None = None
+) -> None:
+    """Copy the facts of one scope, their first revisions and their index rows into another, without their evidence.
+
+    ``about``: only those of the first of these subjects, told of the second in the copy.
+    """
     from facts import embedding, vector_tables
     from facts.models import Fact, FactRevision, FactText, FactVector
 
@@ -220,14 +225,16 @@ def copy_facts(account_id: uuid.UUID, *, source: uuid.UUID, target: uuid.UUID) -
     }
     if serving is not None:
         copied[vector_tables.table("fact", serving.dimensions)] = (FactVector, "fact_id")
-    replaced = {"scope_id": "%(target)s", "group": "m.new"}
+    replaced = {"scope_id": "%(target)s", "group": "m.new", **({"subject_id": "%(subject)s"} if about else {})}
     with owner() as connection, connection.transaction():
         # Checks and the triggers of append-only tables are for what is not known to be right.
         connection.execute("SET LOCAL session_replication_role = replica")
+        # Nothing is known of the new table: each of its rows goes by an index into the large ones.
+        connection.execute("SET LOCAL enable_seqscan = off")
         connection.execute(
             "CREATE TEMP TABLE copied ON COMMIT DROP AS SELECT id AS old, gen_random_uuid() AS new FROM facts_fact"
-            " WHERE account_id = %s AND scope_id = %s",
-            [account_id, source],
+            " WHERE account_id = %s AND scope_id = %s AND coalesce(subject_id = %s, true)",
+            [account_id, source, about[0] if about else None],
         )
         for table, (model, key) in copied.items():
             columns = [column.column for column in model._meta.concrete_fields]
@@ -236,7 +243,7 @@ def copy_facts(account_id: uuid.UUID, *, source: uuid.UUID, target: uuid.UUID) -
             named = ", ".join(f'"{column}"' for column in columns)
             connection.execute(
                 f"INSERT INTO {table} ({named}) SELECT {chosen} FROM {table} x JOIN copied m ON m.old = x.{key}",
-                {"target": target},
+                {"target": target, "subject": about[1] if about else None},
             )
 
 
