@@ -217,7 +217,9 @@ def _read_history(run: Run, workspace: SlackWorkspace, slack: Slack) -> bool:
             return True
         if row.state == BackfillState.PENDING:
             _begin(row)
-    channel = Channel(binding=binding, source_type=SourceType.BACKFILL, provenance={"import": str(run.job.pk)})
+    channel = Channel(
+        binding=binding, source_type=SourceType.BACKFILL, provenance={"import": str(run.job.pk), "backfill": True}
+    )
     try:
         if row.threads:
             _read_thread(run, row, workspace, slack, channel)

@@ -10,9 +10,9 @@ import uuid
 from datetime import UTC, datetime
 
 from facts.clock import now
-from facts.models import Job
+from facts.models import Event, Job
 from facts.models.records import JobStatus
-from ingest import line
+from ingest import batches, line
 from ingest.models import EventOutcome, OutcomeResult
 
 #: When held jobs would come due; nothing else is ever that late.
@@ -36,10 +36,16 @@ def hold(account_id: uuid.UUID, *, work_id: uuid.UUID, source_keys: list[str]) -
 
 
 def release(account_id: uuid.UUID) -> int:
-    """Let everything that is held in the account be read, in the caller's transaction; returns how many events."""
-    held = Job.objects.filter(account_id=account_id, kind=line.PROCESS, status=JobStatus.QUEUED, run_after=HELD).update(
-        run_after=now()
-    )
-    if held:
-        line.requeue(account_id)
-    return held
+    """Let everything that is held in the account be read, in the caller's transaction; returns how many events.
+
+    Where a model reads messages in batches, they are put into batches now.
+    """
+    held = Job.objects.filter(account_id=account_id, kind=line.PROCESS, status=JobStatus.QUEUED, run_after=HELD)
+    outcomes = EventOutcome.objects.filter(account_id=account_id, job__in=held)
+    events = list(Event.objects.filter(account_id=account_id, pk__in=outcomes.values("event_id")).defer("payload"))
+    if not events:
+        return 0
+    released = held.update(run_after=now())
+    batches.assign_held(account_id, events)
+    line.requeue(account_id)
+    return released
