@@ -47,8 +47,8 @@ class TakenOver(Exception):
 class Step:
     """What one step came to.
 
-    ``pause`` is waited before the next one. ``reason`` names what it waits for, "" for an ordinary pause. ``failed`` names
-    why the work cannot go on, where trying again does not help; "" when it can.
+    ``pause`` is waited before the next one. ``reason`` names what it waits for, "" for an ordinary pause. ``failed``
+    names why the work cannot go on, where trying again does not help; "" when it can.
     """
 
     finished: bool = False
