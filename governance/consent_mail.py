@@ -61,7 +61,7 @@ def _send(address: str, account: str, token: str, code: str) -> None:
             f"{link}\n\n"
             "The link is for you alone. It is good for one answer, for "
             f"{consent_links.GOOD_FOR.days} days; saying no, also later, always works.\n"
-            f"Where the memory listens in Slack, telling its bot \"no {code}\" says no as well.\n"
+            f'Where the memory listens in Slack, telling its bot "no {code}" says no as well.\n'
         ),
         from_email=settings.DEFAULT_FROM_EMAIL,
         recipient_list=[address],

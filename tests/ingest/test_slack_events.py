@@ -284,7 +284,7 @@ def test_own_posts_are_ignored_and_other_bots_are_no_evidence(slack: Talk) -> No
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("nul \x00 here", "nul \u2400 here"),
+        ("nul \x00 here", "nul   here"),
         ("مرحبا بالعالم \u202eevil", None),
         ("東京に住んでいます", "東京に住んでいます"),
         ("x" * 40_000, "x" * 40_000),
