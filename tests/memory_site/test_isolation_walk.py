@@ -506,7 +506,11 @@ def test_the_api_tells_nobody_what_is_there(planted: Planted, who: str) -> None:
     faults = []
     for method, address in _calls():
         answers, work = [], []
+        if who in FOREIGN:
+            with taken_back():
+                _call(caller, method, address, unknown)  # what is looked up once in a process counts for no call
         for ids in (hidden, unknown):
+            connection.queries_log.clear()  # it is bounded, and full it counts nothing
             with taken_back(), CaptureQueriesContext(connection) as queries:
                 answers.append(_told(_call(caller, method, address, ids), ids))
             work.append(len(queries))
@@ -635,6 +639,7 @@ def test_the_admin_tells_nobody_what_is_there(planted: Planted, who: str, client
         ids = _page_ids(address, pattern, planted)
         unknown = {name: value if name == "kind" else str(uuid.uuid4()) for name, value in ids.items()}
         for method in ("get", "post") if ids else ("get",):
+            connection.queries_log.clear()
             with CaptureQueriesContext(connection) as about_hidden:
                 there = _page(client, method, address, ids)
             with CaptureQueriesContext(connection) as about_missing:
