@@ -51,6 +51,7 @@ def test_a_capture_does_not_wait_for_what_is_consolidated_meanwhile(monkeypatch:
     worker.join(PATIENCE)
     with account_transaction(app.account_id):
         assert list(AuditEntry.objects.order_by("seq").values_list("action", flat=True)) == [
+            "key.created",
             "events.captured",
             "events.captured",
             "fact.proposed",
