@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import pytest
 from django.apps import apps
 from django.contrib import admin
@@ -67,6 +68,7 @@ from ingest.models import (
     SlackWorkspace,
 )
 from memory_site.api.urls import urlpatterns as api_urls
+from memory_site.portal.urls import urlpatterns as portal_urls
 from retrieval import known_names, places
 from retrieval.embedders import registry
 from retrieval.models import Card, CardKind, RetrievalProfile, StoredQuery, Trace
@@ -464,10 +466,11 @@ def _told(response: HttpResponse, ids: Ids) -> Told:
 
     What the caller sent is named after what it is.
     """
+    content = b"".join(response.streaming_content) if response.streaming else response.content
     if response.headers.get("Content-Type", "").endswith("json"):
-        text = str(_lasting(response.json()))
+        text = str(_lasting(orjson.loads(content)))
     else:
-        text = _TOKEN.sub("", response.content.decode(errors="replace"))
+        text = _TOKEN.sub("", content.decode(errors="replace"))
     return response.status_code, _anonymous(response.headers.get("Location", ""), ids), _anonymous(text, ids)
 
 
@@ -591,10 +594,10 @@ def _model(app: str, model: str, address: str) -> type[Model]:
         pytest.fail(f"The page {address} is below no model: say in ABOUT of what its id is.")
 
 
-def _page(client: Client, method: str, address: str, ids: Ids) -> Told:
+def _page(client: Client, method: str, address: str, ids: Ids, *, below: str = "/admin/") -> Told:
     filled = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: ids[found[1]], address)
     with taken_back(), entered(None):
-        response = getattr(client, method)(f"/admin/{filled}")
+        response = getattr(client, method)(f"{below}{filled}")
     client.cookies.pop("messages", None)
     return _told(response, ids)
 
@@ -646,5 +649,22 @@ def test_the_admin_tells_nobody_what_is_there(planted: Planted, who: str, client
                 missing = _page(client, method, address, unknown) if ids else there
             if who in FOREIGN and ids and len(about_hidden) != len(about_missing):
                 faults.append(f"{method} {address} takes {len(about_hidden)} and {len(about_missing)} queries")
+            faults += _faults(f"{method} {address}", there, missing, planted)
+    assert not faults, "\n".join(faults)
+
+
+# The portal
+
+
+@pytest.mark.parametrize("who", VISITORS)
+def test_the_portal_tells_nobody_what_is_held_of_others(planted: Planted, who: str, client: Client) -> None:
+    VISITORS[who](planted.account, client)
+    faults = []
+    for address, pattern in _endpoints(portal_urls):
+        ids = {name: str(planted.row(IDS[name]).pk) for name in pattern.pattern.converters}
+        unknown = {name: str(uuid.uuid4()) for name in ids}
+        for method in ("get", "post"):
+            there = _page(client, method, address, ids, below="/me/")
+            missing = _page(client, method, address, unknown, below="/me/") if ids else there
             faults += _faults(f"{method} {address}", there, missing, planted)
     assert not faults, "\n".join(faults)
