@@ -170,7 +170,7 @@ def _compared(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _where(arguments: Sequence[str] | None) -> dict[str, Any]:
     """Return what a figure is worth nothing without: when, on what, and by which command it was measured."""
-    from retrieval.profiles import CONTEXT, RANKER_VERSION
+    from retrieval.profiles.shipped import CONTEXT, RANKER_VERSION
 
     given = sys.argv[1:] if arguments is None else list(arguments)
     return {

@@ -66,7 +66,7 @@ def load(world: World, *, key: str) -> tuple[Account, dict[uuid.UUID, str]]:
     """Write a world into an account of its own; return it and the key of each fact by its id."""
     from facts.models import Identity
     from facts.tenancy import account_transaction, create_account, ensure_scope, ensure_subject
-    from retrieval import common_lexemes
+    from retrieval.text import common_lexemes
 
     account = create_account(key=key, name=key)
     keys: dict[uuid.UUID, str] = {}
@@ -133,7 +133,7 @@ def figures(outcomes: Sequence[tuple[bool, int]]) -> dict[str, Any]:
 
 
 def _served(principal: Principal, question: dict[str, Any]) -> list[uuid.UUID]:
-    from retrieval.context import ContextRequest, assemble
+    from retrieval.context.assembly import ContextRequest, assemble
 
     request = ContextRequest(
         scope_path=question["scope"], exact=False, query=question["text"], purpose="benchmark", budget=900

@@ -44,7 +44,7 @@ def load(name: str, corpus: Path, *, facts: int, vectors: Path | None) -> Store:
     from facts.models import Account, Scope, Subject
     from facts.tenancy import account_transaction, create_account
     from governance import access, keys
-    from retrieval import common_lexemes
+    from retrieval.text import common_lexemes
 
     account = Account.objects.filter(key=ACCOUNT).first()
     if account is None:

@@ -53,7 +53,7 @@ def load(run: str, conversations: Sequence[Conversation], *, vectors: Path | Non
     """Write the conversations into an account named after the run, each into a scope of its own."""
     from facts.models import Account
     from facts.tenancy import account_transaction, create_account, ensure_scope, ensure_subject
-    from retrieval import common_lexemes
+    from retrieval.text import common_lexemes
 
     account = Account.objects.filter(key=run).first()
     if account is not None:
@@ -106,10 +106,10 @@ def _asked(
     events: Mapping[Any, str],
 ) -> Outcome:
     from facts.tenancy import account_transaction
-    from retrieval.context import ContextRequest, assemble
+    from retrieval.context.assembly import ContextRequest, assemble
     from retrieval.models import Trace
-    from retrieval.profiles import CONTEXT
-    from retrieval.traces import unpack
+    from retrieval.profiles.shipped import CONTEXT
+    from retrieval.traces.writing import unpack
 
     served: dict[int, frozenset[str]] = {}
     for budget in BUDGETS:
@@ -142,8 +142,8 @@ class Corpus:
 
     def __init__(self, talk: Conversation, *, observations: bool, vectors: Path | None) -> None:
         from facts.textindex import passage_text
-        from retrieval import tokens
-        from retrieval.rendering import fact_line, passage_line
+        from retrieval.context.rendering import fact_line, passage_line
+        from retrieval.text import tokens
 
         texts = {turn.key: passage_text(turn.speaker, turn.text) for turn in talk.turns}
         lines = {turn.key: passage_line(turn.text, turn.speaker, turn.at) for turn in talk.turns}
@@ -242,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Path(temporary).chmod(0o755)
         corpora.use_directory(Path(temporary).resolve())
         from facts import embedding
-        from retrieval.profiles import CONTEXT, RANKER_VERSION
+        from retrieval.profiles.shipped import CONTEXT, RANKER_VERSION
 
         conversations = read(Path(options.data))[: options.conversations]
         figures = {

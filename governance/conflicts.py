@@ -19,7 +19,7 @@ from facts.tenancy import account_transaction
 from governance.access import Delegation, Principal, has_role, require_authority
 from governance.models import Role
 from governance.provenance import put_in_by
-from governance.reviews import resume_for, withdraw_for
+from governance.reviewing.reviews import resume_for, withdraw_for
 
 
 def deciding_actor(principal: Principal, conflict_id: uuid.UUID) -> Actor:

@@ -18,7 +18,7 @@ from facts.locks import lock_subject
 from facts.models import Evidence, Fact
 from facts.suppressions import in_force
 from facts.vocabulary import Status
-from governance.gates import GateOutcome
+from governance.gating.gates import GateOutcome
 from governance.models import Gate, Review, ReviewKind
 from governance.placement import Placement, Result, Submission, fact_of, judge, record_gates, write_vector
 

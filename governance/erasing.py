@@ -30,7 +30,7 @@ from facts.vocabulary import Status
 from governance.access import Delegation, Principal
 from governance.forgetting import facts_named, forgetting_actor, hidden_from
 from governance.models import ForgetMode, ForgetReceipt
-from governance.reviews import withdraw_for
+from governance.reviewing.reviews import withdraw_for
 
 #: Plans made until one holds under the locks that were taken for it.
 _TRIES = 5

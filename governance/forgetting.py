@@ -33,7 +33,7 @@ from governance.access import (
 )
 from governance.models import ForgetMode, ForgetReceipt, Role
 from governance.placement import place_waiting
-from governance.reviews import resume_for, withdraw_for
+from governance.reviewing.reviews import resume_for, withdraw_for
 
 #: In these a fact may be read by others than its subject, now or as history.
 _READ = frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.EXPIRED})

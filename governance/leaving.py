@@ -23,7 +23,7 @@ from facts.models import ConflictSet, Evidence, Fact, Membership, Scope, Subject
 from facts.status_graph import FINAL
 from facts.tenancy import ROOT, account_transaction
 from facts.vocabulary import ConflictStatus, Level
-from governance import consents, erasing, forgetting, keys
+from governance import erasing, forgetting, keys
 from governance.access import Delegation, Principal, has_role, may_act, person
 from governance.models import (
     ApiKey,
@@ -38,7 +38,8 @@ from governance.models import (
     ReviewStatus,
     Role,
 )
-from governance.review_authority import place_of
+from governance.reviewing.review_authority import place_of
+from governance.sharing import consents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

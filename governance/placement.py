@@ -50,8 +50,10 @@ from facts.vocabulary import (
     Status,
     SubjectKind,
 )
-from governance import consent_records, gates, second_look, unresolved
+from governance.gating import gates
 from governance.models import Gate, GateDecision, Review, ReviewKind, ReviewStatus
+from governance.reviewing import second_look, unresolved
+from governance.sharing import consent_records
 
 #: Below this an extractor is guessing (calibration of the Mako seed: "below 0.5: not stored").
 MINIMUM_CONFIDENCE = 0.5

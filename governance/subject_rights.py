@@ -20,10 +20,10 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import Status
 from governance import erasing, feedback, subject_data
 from governance.access import Principal
-from governance.consents import require_person
 from governance.erasing import Preview
 from governance.models import Feedback, ForgetReceipt, Rating
-from governance.reviews import withdraw_for
+from governance.reviewing.reviews import withdraw_for
+from governance.sharing.consents import require_person
 
 #: Longest reason in characters.
 REASON_LENGTH = 2000

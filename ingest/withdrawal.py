@@ -23,7 +23,7 @@ from facts.locks import lock_subject
 from facts.models import Event, Evidence, Fact, Passage, Relation, Subject
 from facts.status_graph import FINAL, LIVE
 from facts.vocabulary import RelationKind, Status
-from governance.reviews import withdraw_for
+from governance.reviewing.reviews import withdraw_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 
 from ingest.extraction.providers import prices
 from memory_site.database.aliases import WEB_THREADS
-from retrieval.profile_settings import STRATEGIES
+from retrieval.profiles.profile_settings import STRATEGIES
 
 RETRY_SLACK = 30  # seconds for a task to be handed over and its end to be written down
 

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods
 from facts.errors import DomainError
 from facts.status_graph import FINAL
 from facts.vocabulary import Status
-from governance import consent_links
-from governance.consent_links import Opened
 from governance.models import ConsentStatus
+from governance.sharing import consent_links
+from governance.sharing.consent_links import Opened
 
 _NOT_SHOWN = FINAL | {Status.DISABLED}
 _TO_BE_REFUSED = frozenset({ConsentStatus.PENDING, ConsentStatus.GRANTED})

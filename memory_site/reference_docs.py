@@ -14,9 +14,10 @@ from facts import status_graph
 from ingest import reasons
 from memory_site import environment
 from memory_site.api import reference, schema
-from retrieval import profile_settings, why_not
-from retrieval import reasons as retrieval_reasons
 from retrieval.models import ProfileName
+from retrieval.profiles import profile_settings
+from retrieval.traces import reasons as retrieval_reasons
+from retrieval.traces import why_not
 
 NOTICE = "<!-- Written by `manage.py generate_docs`; change the code it comes from instead. -->"
 

@@ -16,10 +16,11 @@ class RetrievalConfig(AppConfig):
         """Register what other apps ask reading for."""
         from facts import jobs, long_jobs, outbox
         from governance import trace_access
-        from retrieval import erasure_stores, selectors
+        from retrieval import erasure_stores
         from retrieval.cards import marking, nightly
         from retrieval.embedders import registry
         from retrieval.rerankers import registry as rerankers
+        from retrieval.traces import selectors
 
         for name, title, unit in (
             ("reembed", "Making vectors", "vectors"),

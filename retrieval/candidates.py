@@ -19,8 +19,8 @@ from facts.embedding import Space
 from facts.models import IndexedUnit
 from facts.statements import id_array, rows
 from retrieval.embedders.base import Vector
-from retrieval.lexical import any_of
 from retrieval.sources import audience as event_audience
+from retrieval.text.lexical import any_of
 from retrieval.visibility import Visibility
 
 TEXT = {IndexedUnit.FACT: "facts_facttext", IndexedUnit.PASSAGE: "facts_passagetext"}

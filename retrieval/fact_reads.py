@@ -22,7 +22,7 @@ from facts.status_graph import SERVED_TO
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind
 from governance.access import Principal, all_readable_scopes, has_role
 from governance.models import Role
-from retrieval import selectors
+from retrieval.traces import selectors
 
 #: Evidence, relations and suppressions told of one fact at most.
 SHOWN = 100

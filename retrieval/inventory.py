@@ -17,7 +17,8 @@ from facts.models import Fact, Relation, Scope
 from facts.models.evidence import Withheld
 from facts.vocabulary import Status
 from governance.access import Principal
-from retrieval import candidates, selectors
+from retrieval import candidates
+from retrieval.traces import selectors
 from retrieval.visibility import of_reader
 
 #: Facts of one graph unless asked otherwise, and at most; events of one fact.

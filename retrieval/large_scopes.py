@@ -22,8 +22,8 @@ from django.db import connection
 from facts import vector_tables
 from facts.models import IndexedUnit
 from retrieval.candidates import KEY, TEXT, Question
-from retrieval.lexical import any_of
 from retrieval.models import LargeScope
+from retrieval.text.lexical import any_of
 from retrieval.visibility import Visibility
 
 #: Rows of a corpus from which its own indexes are used; fewer are searched exactly in less than 15 ms.

@@ -17,8 +17,9 @@ from facts.models import Event, Evidence, Fact, Identity, Relation, Scope, Subje
 from facts.models.evidence import Withheld
 from facts.vocabulary import RelationKind, SourceType, Status, SubjectKind
 from governance.access import Principal
-from retrieval import candidates, selectors
+from retrieval import candidates
 from retrieval.cards.summaries import Summary, of_entities
+from retrieval.traces import selectors
 from retrieval.visibility import of_reader
 
 #: The names of entities there, and the kinds of subjects here; the first is what a new one becomes.

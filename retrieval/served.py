@@ -15,7 +15,7 @@ from datetime import datetime
 from facts.models import Fact, IndexedUnit, Passage, Subject
 from facts.statements import rows
 from governance.access import Principal, all_readable_scopes
-from retrieval.reasons import MEANING, Action
+from retrieval.traces.reasons import MEANING, Action
 
 #: Reads about nobody in particular, or about others, that one page looks through.
 OTHERS_LOOKED_THROUGH = 400

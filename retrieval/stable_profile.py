@@ -22,9 +22,10 @@ from facts.freshness import Freshness, freshness, last_confirmed
 from facts.models import IndexedUnit
 from facts.models.evidence import Withheld
 from facts.vocabulary import Category, EvidenceLevel, Form, Kind, Sensitivity, Status, Volatility
-from retrieval import identity_text, sources, tokens
-from retrieval.reasons import MEANING, Action, Reason
-from retrieval.traces import Decision
+from retrieval import identity_text, sources
+from retrieval.text import tokens
+from retrieval.traces.reasons import MEANING, Action, Reason
+from retrieval.traces.writing import Decision
 from retrieval.visibility import Visibility
 
 CONTRACT = "stable-identity-v1"

@@ -6,10 +6,12 @@ import uuid
 from functools import partial
 
 from facts import isolation, outbox, reindexing
-from retrieval import common_lexemes, partitions, statistics, vectors
+from retrieval import statistics, vectors
 from retrieval.cards import marking, nightly, rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
+from retrieval.text import common_lexemes
+from retrieval.traces import partitions
 
 #: Text rows of an account that one round brings into a new form; the next round goes on.
 REINDEXED_AT_ONCE = 5_000

@@ -12,7 +12,7 @@ from facts.models import Account, ConflictSet, Fact, Subject
 from facts.vocabulary import Sensitivity
 from governance.access import Principal
 from governance.models import Role
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.models import Trace
 from tests.factories import (
     JANUARY,

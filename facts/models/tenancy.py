@@ -13,7 +13,7 @@ from facts.vocabulary import SubjectKind
 
 
 class GatePreset(models.TextChoices):
-    """The built-in gate rules an account starts from (see ``governance.gates``)."""
+    """The built-in gate rules an account starts from (see ``governance.gating.gates``)."""
 
     BALANCED = "balanced"
     REVIEWED = "reviewed"

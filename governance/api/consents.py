@@ -15,13 +15,13 @@ from rest_framework.views import APIView
 
 from facts.tenancy import account_transaction
 from facts.vocabulary import Status
-from governance import consents
 from governance.access import Principal
 from governance.fields import project_id_of
 from governance.http import principal_of, query_of
 from governance.idempotency import Answer, answer_once
 from governance.models import Consent, ConsentChannel, ConsentStatus, Promotion
 from governance.pagination import PageFields, page, paging
+from governance.sharing import consents
 
 TAG = "consents"
 

@@ -14,14 +14,14 @@ from rest_framework.views import APIView
 from facts.errors import NotFound
 from facts.tenancy import account_transaction
 from facts.vocabulary import Sensitivity, Status
-from governance import consent_records, promotion_undo, promotions
 from governance.access import Principal, has_role
-from governance.consents import require_person
 from governance.fields import SCOPE_LENGTH, optional_text, project_id_of
 from governance.http import body_of, principal_of, query_of
 from governance.idempotency import Answer, answer_once
 from governance.models import Consent, ConsentStatus, Promotion, PromotionStatus, Role
 from governance.pagination import PageFields, page, paging
+from governance.sharing import consent_records, promotion_undo, promotions
+from governance.sharing.consents import require_person
 
 TAG = "promotions"
 

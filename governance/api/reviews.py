@@ -16,14 +16,14 @@ from facts.clock import now
 from facts.errors import NotFound, Refused
 from facts.models import Fact
 from facts.tenancy import account_transaction
-from governance import reviews
 from governance.access import Delegation, Principal
 from governance.fields import optional_text, project_id_of
 from governance.http import body_of, principal_of, query_of
 from governance.idempotency import Answer, answer_once
 from governance.models import Review, ReviewKind, ReviewStatus
 from governance.pagination import PageFields, page, paging
-from governance.review_queue import may_read_words, reviews_for
+from governance.reviewing import reviews
+from governance.reviewing.review_queue import may_read_words, reviews_for
 
 TAG = "reviews"
 

@@ -20,11 +20,11 @@ from facts.vocabulary import Category
 from governance import subject_data, subject_rights
 from governance.access import Principal
 from governance.api.forget import ErasurePreview, Forgotten, receipt_shown
-from governance.consents import require_person
 from governance.fields import project_id_of
 from governance.http import body_of, principal_of, query_of
 from governance.idempotency import Answer, answer_once
 from governance.pagination import PageFields, page, paging
+from governance.sharing.consents import require_person
 from governance.subject_data import FactDossier, HeldFact, ReadBy, Source, Standing
 from governance.subject_rights import REASON_LENGTH
 

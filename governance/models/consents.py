@@ -20,7 +20,8 @@ class ConsentStatus(models.TextChoices):
 
 
 class ConsentChannel(models.TextChoices):
-    """How an answer came. ``message``: a no, told to the bot of a chat. ``auto``: nobody answered, the account's ``consent_mode`` did."""
+    """How an answer came. ``message``: a no, told to the bot of a chat. ``auto``: nobody answered, the account's
+    ``consent_mode`` did."""
 
     SESSION = "session"
     LINK = "link"

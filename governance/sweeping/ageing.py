@@ -20,12 +20,12 @@ from facts.locks import lock_subject
 from facts.models import Fact
 from facts.models.conflicts import SuppressionCause
 from facts.vocabulary import Status
-from governance import promotion_records
-from governance.gates import GateOutcome
+from governance.gating.gates import GateOutcome
 from governance.models import Gate, Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
 from governance.placement import record_gates
-from governance.reviews import withdraw_for
-from governance.second_look import SECOND_LOOK, is_second_look
+from governance.reviewing.reviews import withdraw_for
+from governance.reviewing.second_look import SECOND_LOOK, is_second_look
+from governance.sharing import promotion_records
 from governance.sweeping.rounds import Sweep, run
 
 ACTOR = sweeper("age_reviews")

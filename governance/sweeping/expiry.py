@@ -13,7 +13,7 @@ from facts.actors import sweeper
 from facts.locks import lock_subject
 from facts.models import Fact
 from facts.vocabulary import Status
-from governance.reviews import withdraw_for
+from governance.reviewing.reviews import withdraw_for
 from governance.sweeping.rounds import Sweep, run
 
 ACTOR = sweeper("expire_facts")

@@ -13,7 +13,7 @@ from facts.actors import sweeper
 from facts.locks import lock_subject
 from facts.models import Fact
 from facts.vocabulary import Status
-from governance import gates
+from governance.gating import gates
 from governance.models import Review, ReviewKind, ReviewStatus
 from governance.sweeping.rounds import Sweep, run
 

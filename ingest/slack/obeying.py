@@ -17,7 +17,7 @@ from facts.actors import Actor, ActorKind
 from facts.errors import DomainError
 from facts.models import Subject
 from facts.vocabulary import SubjectKind
-from governance import consent_codes
+from governance.sharing import consent_codes
 from ingest import opting_out
 from ingest.deliveries import contents, outbox
 from ingest.deliveries.contents import Content

@@ -18,9 +18,9 @@ from facts.models import ConflictMember, Fact, FactRevision, IndexedUnit, Subjec
 from facts.vocabulary import Status
 from governance.models import GateDecision
 from memory_site.admin_pages.sight import Sight
-from retrieval import traces
 from retrieval.models import Trace, TraceKind
-from retrieval.reasons import Action
+from retrieval.traces import writing
+from retrieval.traces.reasons import Action
 
 #: Facts shown at most, those that changed last in front; and reads before that time that are looked through.
 SHOWN_FACTS, READS = 200, 200
@@ -108,7 +108,7 @@ def _served(eyes: Sight, subject: Subject, facts: set[uuid.UUID], at: datetime) 
     reads = [*before.filter(subject=subject)[:READS], *before.filter(subject__isnull=True)[:READS]]
     served: dict[uuid.UUID, list[Trace]] = defaultdict(list)
     for read in sorted(reads, key=lambda read: read.pk, reverse=True):
-        for decision in traces.unpack(read.decisions):
+        for decision in writing.unpack(read.decisions):
             one = decision["unit"] == IndexedUnit.FACT and decision["action"] == Action.INCLUDED
             if one and (fact_id := uuid.UUID(str(decision["id"]))) in facts:
                 served[fact_id].append(read)

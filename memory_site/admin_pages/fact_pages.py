@@ -21,15 +21,16 @@ from facts.errors import DomainError, NotFound
 from facts.models import ConflictMember, Evidence, Fact, FactText, Relation
 from facts.tenancy import ancestor_paths
 from facts.vocabulary import Status
-from governance import forgetting, promotions
+from governance import forgetting
 from governance.access import has_role
 from governance.models import ForgetMode, ForgetReceipt, ReviewStatus, Role
+from governance.sharing import promotions
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.fact_display import changes, claim, words
 from memory_site.admin_pages.governed import GovernedAdmin, ScopeFilter, SubjectFilter, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
-from retrieval.selectors import GONE
+from retrieval.traces.selectors import GONE
 
 #: What stands in place of a text that the person may not read.
 HIDDEN = "not for you to read"

@@ -8,8 +8,8 @@ from django import forms
 
 from facts.models.tenancy import GatePreset
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity
-from governance.gate_preview import LOOKED_AT, MOST_LOOKED_AT
-from governance.gate_rules import (
+from governance.gating.gate_preview import LOOKED_AT, MOST_LOOKED_AT
+from governance.gating.gate_rules import (
     MOST_CORROBORATION,
     MOST_DUE_DAYS,
     MOST_REVALIDATION_DAYS,

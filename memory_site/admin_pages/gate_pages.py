@@ -19,10 +19,10 @@ from facts.errors import DomainError
 from facts.models import Scope
 from facts.tenancy import get_scope
 from facts.vocabulary import Level
-from governance import gate_preview, gate_rules
-from governance.gate_preview import LOOKED_AT, Preview
-from governance.gate_rules import MatrixRow
-from governance.gates import Cell
+from governance.gating import gate_preview, gate_rules
+from governance.gating.gate_preview import LOOKED_AT, Preview
+from governance.gating.gate_rules import MatrixRow
+from governance.gating.gates import Cell
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.gate_form import (
     EVIDENCE,

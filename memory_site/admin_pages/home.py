@@ -13,7 +13,7 @@ from facts.models import ConflictSet, Event, Job
 from facts.models.records import JobStatus
 from facts.vocabulary import ConflictStatus
 from governance.models import Review, Role
-from governance.review_queue import in_queue
+from governance.reviewing.review_queue import in_queue
 from memory_site import heartbeat, scheduled_runs
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.sight import Sight

@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 
-from retrieval import profile_settings
 from retrieval.models import ProfileName, RetrievalProfile
-from retrieval.profile_settings import Setting
-from retrieval.profile_versions import NOTE_LENGTH
+from retrieval.profiles import profile_settings
+from retrieval.profiles.profile_settings import Setting
+from retrieval.profiles.profile_versions import NOTE_LENGTH
 
 
 class OverrideForm(forms.Form):

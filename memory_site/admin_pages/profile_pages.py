@@ -21,8 +21,8 @@ from facts.tenancy import get_scope
 from memory_site.admin_pages.governed import GovernedAdmin, typed
 from memory_site.admin_pages.profile_form import NewOverrideForm, OverrideForm, StoredQueryForm
 from memory_site.admin_pages.sight import Sight
-from retrieval import profile_preview, profile_settings, profile_versions, stored_queries
 from retrieval.models import ProfileAction, RetrievalProfile
+from retrieval.profiles import profile_preview, profile_settings, profile_versions, stored_queries
 
 #: Versions and stored queries shown at most.
 SHOWN = 50

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from governance import consent_records, promotion_undo, promotions
 from governance.models import PromotionStatus, Review
 from governance.readers import readers_at
+from governance.sharing import consent_records, promotion_undo, promotions
 from memory_site.admin_pages.sight import Sight
 
 #: Names that are written out; of the others the number is told.

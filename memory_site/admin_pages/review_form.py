@@ -12,10 +12,10 @@ from django.utils.dateparse import parse_date
 
 from facts.errors import DomainError
 from facts.models import Fact
-from governance import review_claims, reviews
 from governance.access import Principal
 from governance.models import Review
-from governance.review_bulk import Item
+from governance.reviewing import review_claims, reviews
+from governance.reviewing.review_bulk import Item
 from memory_site.admin_pages.governed import typed
 
 #: What each decision did, for the message after it and in the history.

@@ -21,13 +21,14 @@ from facts.clock import now
 from facts.errors import DomainError
 from facts.models import Evidence
 from facts.tenancy import account_transaction
-from governance import promotion_undo, review_bulk, review_undo
 from governance.models import Feedback, Promotion, Rating, Review, ReviewDecision, ReviewKind, ReviewStatus
-from governance.review_bulk import Result
-from governance.review_claims import deciders
-from governance.review_queue import HIGH_RISK, MEDIUM_RISK, in_queue, with_risk
-from governance.review_rewording import merge_targets
-from governance.second_look import is_second_look
+from governance.reviewing import review_bulk, review_undo
+from governance.reviewing.review_bulk import Result
+from governance.reviewing.review_claims import deciders
+from governance.reviewing.review_queue import HIGH_RISK, MEDIUM_RISK, in_queue, with_risk
+from governance.reviewing.review_rewording import merge_targets
+from governance.reviewing.second_look import is_second_look
+from governance.sharing import promotion_undo
 from memory_site.admin_pages import promotion_panel, review_form, threads
 from memory_site.admin_pages.fact_display import claim, instant, words
 from memory_site.admin_pages.fact_pages import HIDDEN

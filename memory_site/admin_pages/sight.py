@@ -28,10 +28,10 @@ from governance.access import (
     resolve_reader,
 )
 from governance.models import Promotion, PromotionStatus, Review, ReviewStatus
-from governance.review_queue import reviews_for
-from retrieval import selectors
+from governance.reviewing.review_queue import reviews_for
 from retrieval.models import Trace
-from retrieval.selectors import GONE, OPEN_STATUSES
+from retrieval.traces import selectors
+from retrieval.traces.selectors import GONE, OPEN_STATUSES
 
 
 @dataclass

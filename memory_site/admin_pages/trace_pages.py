@@ -22,10 +22,10 @@ from memory_site.admin_pages.fact_display import instant, moment, plain, words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, typed
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
-from retrieval import replay, why_not
 from retrieval.models import Trace
-from retrieval.replay import REPLAYABLE, ReplayMode
-from retrieval.traces import unpack
+from retrieval.traces import replay, why_not
+from retrieval.traces.replay import REPLAYABLE, ReplayMode
+from retrieval.traces.writing import unpack
 
 
 class ServedFilter(admin.SimpleListFilter):

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from governance.consents import require_person
 from governance.http import principal_of, query_of
+from governance.sharing.consents import require_person
 from memory_site.portal import export
 
 

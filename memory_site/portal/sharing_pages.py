@@ -10,9 +10,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from governance import consents, pagination, subject_data
+from governance import pagination, subject_data
 from governance.models import Consent, ConsentChannel, ConsentStatus, Promotion
 from governance.readers import Readers, readers_at
+from governance.sharing import consents
 from memory_site.admin_pages.governed import typed
 from memory_site.portal import wording
 from memory_site.portal.shell import member_page, render

@@ -22,7 +22,7 @@ from retrieval.ask.evidence import CITED_AS, Evidence
 from retrieval.ask.planner import BOUNDS
 from retrieval.ask.request import DEFAULT_LIMIT, DEFAULT_PROFILE, MAX_LIMIT, AskRequest
 from retrieval.ask.tools import Tool
-from retrieval.search_request import SearchRequest
+from retrieval.search.request import SearchRequest
 
 _CITED = list(CITED_AS.values())
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from facts.models import Event, Fact
 from governance.fields import project_id_of
-from retrieval import rendering
-from retrieval.context import ContextAnswer
+from retrieval.context import rendering
+from retrieval.context.assembly import ContextAnswer
+from retrieval.context.packet import Packet, ServedCard, ServedFact, ServedPassage
 from retrieval.models import Trace
-from retrieval.packet import Packet, ServedCard, ServedFact, ServedPassage
-from retrieval.selectors import Rendered
 from retrieval.statistics import Figures, Overview
-from retrieval.traces import unpack
+from retrieval.traces.selectors import Rendered
+from retrieval.traces.writing import unpack
 
 
 def context_answer(answer: ContextAnswer, *, render: str) -> dict[str, Any]:

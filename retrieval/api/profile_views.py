@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from governance.fields import InstantField, ReaderFields, ScopeFields, optional_text
 from governance.http import body_of, principal_of
 from retrieval.places import Asked
-from retrieval.profile_reading import ProfileRequest, read_profile
+from retrieval.profiles.profile_reading import ProfileRequest, read_profile
 from retrieval.stable_profile import CONTRACT, StableProfile
 
 

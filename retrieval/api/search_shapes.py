@@ -11,9 +11,9 @@ from facts.models import IndexedUnit
 from governance.fields import InstantField, ReaderFields, ScopeFields, optional_text
 from retrieval.api.profile_views import StableProfileShape
 from retrieval.api.shapes import QueryField, SubjectAlias
+from retrieval.context.packet import EmptyReason
 from retrieval.outcomes import OutcomeStatus, ReasonClass
-from retrieval.packet import EmptyReason
-from retrieval.search_request import DEFAULT_LIMIT, MAX_LIMIT
+from retrieval.search.request import DEFAULT_LIMIT, MAX_LIMIT
 
 
 class SourceFiltersFields(serializers.Serializer):

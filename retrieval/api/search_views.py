@@ -13,11 +13,11 @@ from facts.models import IndexedUnit
 from governance.http import body_of, principal_of
 from retrieval.api.profile_views import profile_body
 from retrieval.api.search_shapes import SearchCall, SearchShape
+from retrieval.context.packet import ServedFact, ServedPassage
 from retrieval.outcomes import Outcome
-from retrieval.packet import ServedFact, ServedPassage
-from retrieval.search import search
-from retrieval.search_answer import Found, SearchAnswer
-from retrieval.search_request import DEFAULT_PROFILE, SearchRequest
+from retrieval.search.answer import Found, SearchAnswer
+from retrieval.search.request import DEFAULT_PROFILE, SearchRequest
+from retrieval.search.searching import search
 from retrieval.strategies.base import SourceFilters
 
 

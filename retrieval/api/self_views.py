@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from facts.tenancy import account_transaction
-from governance.consents import require_person
 from governance.http import principal_of, query_of
 from governance.pagination import cursor_for, place_of
+from governance.sharing.consents import require_person
 from retrieval import served
 from retrieval.models import TraceKind
 from retrieval.served import ServedRead

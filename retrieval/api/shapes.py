@@ -9,7 +9,7 @@ from rest_framework import serializers
 from facts.vocabulary import Status
 from governance.fields import IDENTIFIER_LENGTH, InstantField, ReaderFields, ScopeFields, named, optional_text
 from governance.pagination import PageFields
-from retrieval.context import MAX_QUERY
+from retrieval.context.assembly import MAX_QUERY
 from retrieval.models import CardKind
 
 #: Tokens that a context call may fill unless it says otherwise, and the most it may ask for.

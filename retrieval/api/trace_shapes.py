@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from retrieval.api.shapes import DecisionShape
-from retrieval.replay import ReplayMode
+from retrieval.traces.replay import ReplayMode
 
 
 class ReplayCall(serializers.Serializer):

@@ -13,10 +13,10 @@ from rest_framework.views import APIView
 from facts.models import IndexedUnit
 from governance.access import Right, require_right
 from governance.http import body_of, principal_of
-from retrieval import replay, why_not
 from retrieval.api import presenting, trace_shapes
 from retrieval.models import Trace
-from retrieval.replay import Replay, ReplayMode, Row
+from retrieval.traces import replay, why_not
+from retrieval.traces.replay import Replay, ReplayMode, Row
 
 
 class ReplayView(APIView):

@@ -27,9 +27,10 @@ from governance.access import (
 from governance.http import body_of, principal_of, query_of, subject_named
 from governance.pagination import page, paging
 from governance.visible_conflicts import open_figures, visible_conflicts
-from retrieval import candidates, fact_reads, selectors, statistics
+from retrieval import candidates, fact_reads, statistics
 from retrieval.api import presenting, shapes
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
+from retrieval.traces import selectors
 from retrieval.visibility import of_reader
 
 

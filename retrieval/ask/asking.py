@@ -17,7 +17,6 @@ from facts.clock import now
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import overrides, traces
 from retrieval.ask import answering, planner, recording, verdict
 from retrieval.ask.answering import AnswerFailed, Worded
 from retrieval.ask.effort import EFFORTS, FIXED_EVIDENCE_TOKENS, Effort
@@ -27,8 +26,10 @@ from retrieval.ask.reading import Reading
 from retrieval.ask.request import AskRequest
 from retrieval.ask.tools import Toolbox
 from retrieval.ask.verdict import Verdict
-from retrieval.search import search
-from retrieval.search_answer import SearchAnswer
+from retrieval.profiles import overrides
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.searching import search
+from retrieval.traces import writing
 
 #: The last transaction reads rows by their keys. Losing the last traces in a crash is worth not waiting for the disk.
 _FINISHING = {"statement_timeout": "5000", "synchronous_commit": "off"}
@@ -93,7 +94,7 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
             moment=moment,
             milliseconds=round((perf_counter() - started) * 1000, 2),
         )
-        traces.write(trace)
+        writing.write(trace)
     return AskAnswer(
         base=shown,
         verdict=result,

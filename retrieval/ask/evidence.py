@@ -11,8 +11,8 @@ import orjson
 
 from facts.models import IndexedUnit
 from retrieval.candidates import FactRow
-from retrieval.search_answer import Found
-from retrieval.traces import Decision
+from retrieval.search.answer import Found
+from retrieval.traces.writing import Decision
 
 #: Names of what is cited: a source is cited as what it is, never as a fact.
 CITED_AS = {IndexedUnit.FACT: "fact", IndexedUnit.PASSAGE: "source_message"}

@@ -11,11 +11,12 @@ from facts.clock import now
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import candidates, places, scope_links, serving
+from retrieval import candidates, places, scope_links
 from retrieval.ask.evidence import Evidence, EvidenceKey
 from retrieval.candidates import FactRow, Question
+from retrieval.context import serving
 from retrieval.places import Place
-from retrieval.search_request import SearchRequest
+from retrieval.search.request import SearchRequest
 from retrieval.visibility import Visibility
 
 

@@ -13,12 +13,12 @@ from retrieval.ask.evidence import BASE, Evidence, EvidenceKey
 from retrieval.ask.planner import Admission
 from retrieval.ask.request import AskRequest
 from retrieval.ask.verdict import Verdict
+from retrieval.context.packet import EmptyReason, PacketStatus
 from retrieval.models import Trace, TraceKind
-from retrieval.packet import EmptyReason, PacketStatus
-from retrieval.reasons import MEANING, Action, Reason
-from retrieval.search_answer import SearchAnswer
-from retrieval.search_request import as_asked
-from retrieval.traces import Decision, asked_by, decided
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.request import as_asked
+from retrieval.traces.reasons import MEANING, Action, Reason
+from retrieval.traces.writing import Decision, asked_by, decided
 from retrieval.visibility import Visibility
 
 #: What a trace keeps of the planner's report.

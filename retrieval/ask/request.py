@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from facts.errors import DomainError
 from retrieval.ask.effort import EFFORTS
 from retrieval.models import ProfileName
-from retrieval.search_request import SearchRequest
+from retrieval.search.request import SearchRequest
 
 DEFAULT_PROFILE = ProfileName.THOROUGH.value
 DEFAULT_LIMIT = 12

@@ -19,8 +19,8 @@ from retrieval.ask.evidence import Evidence, of_result, of_row
 from retrieval.ask.reading import Reading
 from retrieval.lineage import Bounds
 from retrieval.lineage_queries import NodeKey, NodeType, ReferenceStatus, Sight, status_of
-from retrieval.profiles import SearchProfile
-from retrieval.search import search
+from retrieval.profiles.shipped import SearchProfile
+from retrieval.search.searching import search
 
 
 class Tool(StrEnum):

@@ -11,13 +11,14 @@ from facts.audience import Posture, Reader
 from facts.clock import now
 from facts.models import IndexedUnit, Scope, Subject
 from facts.tenancy import account_transaction, ancestor_paths, get_scope, get_subject
-from retrieval import candidates, common_lexemes, lexical
+from retrieval import candidates
 from retrieval.calibration.questions import OFF_TOPIC, Labelled, sample
 from retrieval.calibration.report import Measured
 from retrieval.candidates import FactRow, PassageRow, Question
+from retrieval.context.gate import OFF
 from retrieval.embedders import registry
-from retrieval.gate import OFF
-from retrieval.profiles import CONTEXT
+from retrieval.profiles.shipped import CONTEXT
+from retrieval.text import common_lexemes, lexical
 from retrieval.visibility import Visibility
 
 #: Seconds to wait for a question's vector: nobody waits for an answer here.

@@ -26,9 +26,9 @@ class Measured:
     """What was measured, one number a question.
 
     ``right``: the distance of the right answer; ``shares``: its closeness as a part of the best's
-    (``retrieval.gate``), for the same questions. ``strangers``: the distance of the nearest where the answer and
-    whatever could answer as well were left out. ``off_topic``: the distance of the nearest to a question about nothing
-    in the store. ``not_found``: questions whose right answer was no candidate at all, which no gate changes.
+    (``retrieval.context.gate``), for the same questions. ``strangers``: the distance of the nearest where the answer
+    and whatever could answer as well were left out. ``off_topic``: the distance of the nearest to a question about
+    nothing in the store. ``not_found``: questions whose right answer was no candidate at all, which no gate changes.
     """
 
     right: list[float] = field(default_factory=list)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from retrieval.cards.building import Line
 from retrieval.cards.composing import Proposed
 from retrieval.cards.repeats import repeats, words
-from retrieval.rendering import one_line
+from retrieval.context.rendering import one_line
 
 #: Longest line that a model may write.
 CHARACTERS = 300

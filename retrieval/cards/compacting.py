@@ -23,8 +23,8 @@ from retrieval.cards.composing import ComposeFailed, Composer, Offered, Previous
 from retrieval.cards.display_names import named
 from retrieval.cards.repeats import distinct
 from retrieval.cards.sources import CardPlace, Found, Source
+from retrieval.context.rendering import one_line
 from retrieval.models import Card, CardChange, CardKind
-from retrieval.rendering import one_line
 
 #: None of the lines that came cites what was offered and says no more than that.
 UNSUPPORTED = "unsupported_lines"

@@ -16,8 +16,8 @@ from facts.locks import Lock, lock_account
 from facts.models import Fact
 from retrieval.cards import edits, rebuilding
 from retrieval.cards.building import Line
+from retrieval.context.rendering import one_line
 from retrieval.models import Card, CardChange, CardEdit, EditKind
-from retrieval.rendering import one_line
 
 #: Longest line that a person may write: as long as a model's.
 CHARACTERS = 300

@@ -16,15 +16,17 @@ from django.db import connection
 
 from facts.freshness import Freshness
 from facts.models import IndexedUnit
-from retrieval import candidates, serving, tokens
+from retrieval import candidates
 from retrieval.candidates import FactRow, Question
 from retrieval.cards.building import Line, folded
+from retrieval.context import serving
+from retrieval.context.packet import ServedCard, ServedLine
+from retrieval.context.packing import Budget
+from retrieval.context.rendering import card_heading, card_line
 from retrieval.models import CardKind
-from retrieval.packet import ServedCard, ServedLine
-from retrieval.packing import Budget
-from retrieval.reasons import MEANING, Action, Reason
-from retrieval.rendering import card_heading, card_line
-from retrieval.traces import Decision
+from retrieval.text import tokens
+from retrieval.traces.reasons import MEANING, Action, Reason
+from retrieval.traces.writing import Decision
 from retrieval.visibility import Visibility
 
 #: The order in which cards are served.

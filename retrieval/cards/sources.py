@@ -17,8 +17,8 @@ from django.db import connection
 from facts.audience import Posture, Reader
 from facts.freshness import HORIZON_DAYS
 from facts.vocabulary import Category, Kind, Sensitivity, Status, Volatility
+from retrieval.context.serving import INDIRECT_FACTOR
 from retrieval.models import CardKind
-from retrieval.serving import INDIRECT_FACTOR
 from retrieval.visibility import Visibility
 
 #: Facts fetched for a card, in each of the two orders: a few times of what its characters can hold.

@@ -9,7 +9,7 @@ import facts.clock
 import facts.ids
 from facts import rls
 from facts.clock import now
-from retrieval import partitions
+from retrieval.traces import partitions
 
 #: The foreign key and the indexes follow at the end of the migration, on the partitioned table.
 PARTITION = """

@@ -11,7 +11,7 @@ from facts.models.owned import Owned, one_of
 
 
 class ProfileName(models.TextChoices):
-    """The profiles there are; the code holds their built-in settings (``retrieval.profiles``)."""
+    """The profiles there are; the code holds their built-in settings (``retrieval.profiles.shipped``)."""
 
     CONTEXT = "context"
     FAST = "fast"
@@ -33,7 +33,7 @@ class RetrievalProfile(Owned):
 
     Versions are never changed: an edit writes the next one and makes it the active one; switching off writes one
     that is not active. ``settings`` holds only what differs from the built-in profile; its keys and bounds are
-    those of ``retrieval.profile_settings``.
+    those of ``retrieval.profiles.profile_settings``.
     """
 
     scope = models.ForeignKey(Scope, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -25,8 +25,8 @@ class Trace(Owned):
 
     Holds ids and revisions and no content but the question, which falls under retention and erasure. The
     table is partitioned by month on the id, so that old traces leave by dropping a partition
-    (``retrieval.partitions``); a scope or subject may be gone before its traces, hence no foreign keys in
-    the database. ``decisions`` is packed, see ``retrieval.traces``.
+    (``retrieval.traces.partitions``); a scope or subject may be gone before its traces, hence no foreign keys in
+    the database. ``decisions`` is packed, see ``retrieval.traces.writing``.
     """
 
     kind = models.CharField(max_length=16, choices=TraceKind.choices, default=TraceKind.CONTEXT)

@@ -1,7 +1,8 @@
 """What every search strategy is: a ranked list found inside the reader's bounds, or a reason why there is none.
 
 A strategy runs in an account transaction of its own, on a connection of its own, with a statement timeout of
-what is left of the deadline (``retrieval.running``). It filters inside its query, by ``question.visible``.
+what is left of the deadline (``retrieval.search.running``). It filters inside its query, by
+``question.visible``.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ import uuid
 from collections.abc import Sequence
 
 from facts.models import IndexedUnit
+from retrieval.context.serving import INDIRECT_FACTOR
 from retrieval.entities import names
 from retrieval.entities.names import Gram
 from retrieval.models import EntityAlias
-from retrieval.serving import INDIRECT_FACTOR
 from retrieval.strategies import mentioning, rows
 from retrieval.strategies.base import Hit, Stage, StrategyQuestion
 

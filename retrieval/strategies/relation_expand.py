@@ -16,8 +16,8 @@ from facts import embedding, vector_tables
 from facts.models import IndexedUnit
 from facts.vocabulary import RelationKind
 from retrieval.candidates import vector_literal
+from retrieval.context.serving import INDIRECT_FACTOR
 from retrieval.models import Mention
-from retrieval.serving import INDIRECT_FACTOR
 from retrieval.strategies import mentioning, rows
 from retrieval.strategies.base import Hit, Stage, StrategyQuestion, in_order
 

@@ -9,11 +9,11 @@ from typing import Any
 from facts import textindex
 from facts.models import IndexedUnit
 from facts.words import words
-from retrieval import common_lexemes, lexical
 from retrieval.candidates import Question
-from retrieval.common_lexemes import Commonness
 from retrieval.strategies import rows
 from retrieval.strategies.base import StrategyQuestion
+from retrieval.text import common_lexemes, lexical
+from retrieval.text.common_lexemes import Commonness
 
 #: Changes when the same question could find other rows of the same index.
 QUESTION_VERSION = 1

@@ -6,8 +6,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from facts.tenancy import account_transaction
-from retrieval import overrides, profile_versions
-from retrieval.profiles import CONTEXT
+from retrieval.profiles import overrides, profile_versions
+from retrieval.profiles.shipped import CONTEXT
 from tests.browser.admin_room import prepare
 
 PHONE = {"width": 390, "height": 844}

@@ -16,11 +16,12 @@ from playwright.sync_api import Page, expect
 from facts.models import Fact
 from facts.tenancy import account_transaction, ensure_scope
 from facts.vocabulary import Sensitivity, Status
-from governance import access, consents, promotions
+from governance import access
 from governance.access import Principal
 from governance.models import Consent, Role
+from governance.sharing import consents, promotions
 from memory_site import heartbeat
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from tests.admin_scene import ARABIC, HOSTILE
 from tests.factories import (
     JANUARY,

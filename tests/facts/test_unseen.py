@@ -7,7 +7,7 @@ import pytest
 from facts.canonical import normalise_text
 from facts.unseen import for_model
 from memory_site.admin_pages import texts
-from retrieval import rendering
+from retrieval.context import rendering
 
 #: Names of characters that hide or turn text, one of each sort.
 HIDDEN = ["\u00ad", "\u034f", "\u200b", "\u200e", "\u202e", "\u2066", "\u3164", "\ufeff", "\U000e0041", "\U000e0100"]

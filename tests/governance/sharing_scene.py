@@ -9,9 +9,9 @@ from facts.audience import Posture, Reader, visible_to
 from facts.models import Account, Fact, Scope, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity, Status, SubjectKind
-from governance import promotions
 from governance.access import Principal
 from governance.models import Consent, Promotion, Role
+from governance.sharing import promotions
 from tests.factories import MARCH, FactFactory, person_in
 
 

@@ -12,8 +12,8 @@ from django.test import Client
 from facts.clock import now
 from facts.errors import DomainError
 from facts.models import Job
-from governance import consent_codes, consent_links, consent_mail, consents
 from governance.models import Consent, ConsentLink
+from governance.sharing import consent_codes, consent_links, consent_mail, consents
 from tests.factories import AccountFactory, entered, maker_of
 from tests.governance.sharing_scene import Scene, scene_in
 

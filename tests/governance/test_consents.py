@@ -12,9 +12,11 @@ from facts.actors import pipeline, system
 from facts.errors import DomainError
 from facts.models import AuditEntry, Fact, FactText
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind
-from governance import consent_records, consents, forgetting, placement, reviews
-from governance.consent_rule import consent_needed
+from governance import forgetting, placement
 from governance.models import Consent, ConsentChannel, Review
+from governance.reviewing import reviews
+from governance.sharing import consent_records, consents
+from governance.sharing.consent_rule import consent_needed
 from tests.factories import AccountFactory, GateRuleFactory, entered, key_principal, maker_of, person_in, unknown_id
 from tests.governance.sharing_scene import Scene, scene_in, unconsented_and_readable
 

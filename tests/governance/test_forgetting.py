@@ -12,9 +12,10 @@ from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import AuditEntry, ConflictSet, Fact, FactText, Passage, PassageText, Suppression
 from facts.vocabulary import Status
-from governance import forgetting, reviews
+from governance import forgetting
 from governance.access import Delegation
 from governance.models import Review, Role
+from governance.reviewing import reviews
 from tests.factories import (
     JANUARY,
     MARCH,

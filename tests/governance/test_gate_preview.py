@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from facts.errors import DomainError, Refused
-from governance import gate_preview
+from governance.gating import gate_preview
 from governance.models import GateRule, Role
 from tests.factories import (
     GateRuleFactory,

@@ -6,8 +6,8 @@ import pytest
 
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, Scope
-from governance import gate_rules
 from governance.access import Delegation
+from governance.gating import gate_rules
 from governance.models import GateRule, Role
 from tests.factories import (
     AccountFactory,

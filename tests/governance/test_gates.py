@@ -8,7 +8,7 @@ import pytest
 
 from facts import tenancy
 from facts.vocabulary import EvidenceLevel, Kind, Level, Sensitivity, SubjectKind
-from governance.gates import Cell, GateOutcome, Question, find_cell, judge, preset_cell, rules_of
+from governance.gating.gates import Cell, GateOutcome, Question, find_cell, judge, preset_cell, rules_of
 from governance.models import GateAMode
 from tests.factories import GateRuleFactory
 

@@ -19,11 +19,13 @@ from facts.errors import DomainError
 from facts.models import Account, ConflictMember, ConflictSet, Fact
 from facts.status_graph import FINAL, may_follow
 from facts.vocabulary import Sensitivity, Status
-from governance import conflicts, consents, erasing, forgetting, promotions, reviews
+from governance import conflicts, erasing, forgetting
 from governance.access import Principal
 from governance.models import Consent, ForgetReceipt, Promotion, Review, ReviewStatus
+from governance.reviewing import reviews
+from governance.sharing import consents, promotions
 from governance.sweeping import ageing, expiry, revalidation
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.embedders import registry
 from tests.factories import JANUARY, GateRuleFactory, key_principal, submit, taken_back
 from tests.governance.sharing_scene import Scene, scene_in, unconsented_and_readable

@@ -10,9 +10,11 @@ from django.core.management import CommandError, call_command
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, ConflictSet, Fact, Membership
 from facts.tenancy import ensure_scope
-from governance import keys, leaving, promotions, review_claims
+from governance import keys, leaving
 from governance.access import Delegation, Principal
 from governance.models import Consent, Grant, LeaversFacts, Promotion, Review, Role
+from governance.reviewing import review_claims
+from governance.sharing import promotions
 from tests.api import signed_in
 from tests.factories import (
     AccountFactory,

@@ -12,9 +12,11 @@ from facts.errors import DomainError
 from facts.models import AuditEntry, ConflictSet, Evidence, Fact, FactText, Relation
 from facts.tenancy import account_transaction, ensure_scope
 from facts.vocabulary import Level, Sensitivity, Status
-from governance import consents, forgetting, promotion_records, promotion_undo, promotions, reviews
+from governance import forgetting
 from governance.models import Consent, GateDecision, Promotion, Review
-from governance.review_queue import reviews_for
+from governance.reviewing import reviews
+from governance.reviewing.review_queue import reviews_for
+from governance.sharing import consents, promotion_records, promotion_undo, promotions
 from tests.factories import (
     JANUARY,
     MAY,

@@ -16,9 +16,10 @@ from facts.clock import now
 from facts.errors import Conflicting
 from facts.models import Account, Fact
 from facts.tenancy import account_transaction
-from governance import placement, review_claims, review_undo, reviews
+from governance import placement
 from governance.access import Principal
 from governance.models import Review, ReviewDecision
+from governance.reviewing import review_claims, review_undo, reviews
 from tests.factories import (
     AccountFactory,
     FactFactory,

@@ -11,8 +11,9 @@ from facts.actors import pipeline
 from facts.clock import now
 from facts.errors import Conflicting, NotFound, Refused
 from facts.models import ConflictSet, Evidence, Fact, Relation
-from governance import placement, review_undo, reviews
+from governance import placement
 from governance.models import Review, ReviewDecision, Role
+from governance.reviewing import review_undo, reviews
 from tests.factories import (
     JANUARY,
     MARCH,

@@ -12,9 +12,10 @@ from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Evidence, Fact, Relation, Suppression
 from facts.vocabulary import Status
-from governance import placement, review_claims, reviews, second_look
+from governance import placement
 from governance.models import GateDecision, Review, ReviewDecision, Role
-from governance.review_queue import in_queue, with_risk
+from governance.reviewing import review_claims, reviews, second_look
+from governance.reviewing.review_queue import in_queue, with_risk
 from tests.factories import (
     JANUARY,
     MARCH,

@@ -11,9 +11,10 @@ from facts.clock import now
 from facts.errors import Conflicting, NotFound, Refused
 from facts.models import ConflictSet, Evidence, Fact, Suppression
 from facts.vocabulary import Status
-from governance import feedback, forgetting, reviews
+from governance import feedback, forgetting
 from governance.access import Delegation
 from governance.models import GateDecision, Review, Role
+from governance.reviewing import reviews
 from tests.factories import (
     JANUARY,
     MARCH,

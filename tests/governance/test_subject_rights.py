@@ -8,9 +8,10 @@ from facts.erasure import ErasureMode
 from facts.errors import DomainError
 from facts.models import Account, Fact, Suppression
 from facts.vocabulary import Sensitivity, Status
-from governance import reviews, subject_data, subject_rights
+from governance import subject_data, subject_rights
 from governance.access import Principal
 from governance.models import Feedback, Review, Role
+from governance.reviewing import reviews
 from governance.subject_data import ReadBy, Standing
 from tests.factories import (
     FactFactory,

@@ -6,10 +6,10 @@ import pytest
 
 from facts.candidates import Candidate
 from facts.models import Account, Event, Evidence, Fact, Passage, PassageText
-from governance import reviews
 from governance.access import Principal
 from governance.models import GateDecision, Review
-from governance.review_undo import last_decision, undo
+from governance.reviewing import reviews
+from governance.reviewing.review_undo import last_decision, undo
 from governance.sweeping import ageing
 from ingest import directives, outcomes, processing, reading
 from ingest.extraction import ExtractionFailed, ExtractionInput, ExtractionResult, Rejection, checks

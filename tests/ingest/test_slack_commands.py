@@ -8,8 +8,8 @@ import pytest
 
 from facts.models import Account, AuditEntry, Event, Fact, Subject
 from facts.tenancy import account_transaction
-from governance import consent_codes, promotions
 from governance.models import Consent, ConsentStatus
+from governance.sharing import consent_codes, promotions
 from ingest import opting_out, processing, reading
 from ingest.deliveries import contents
 from ingest.line import Part

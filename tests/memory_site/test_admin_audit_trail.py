@@ -10,8 +10,9 @@ from django.urls import reverse
 
 from facts.models import Account, ConflictSet, Fact
 from facts.vocabulary import Sensitivity
-from governance import forgetting, reviews
+from governance import forgetting
 from governance.models import ForgetReceipt, Review, Role
+from governance.reviewing import reviews
 from memory_site.admin_pages import audit_trail
 from tests.admin_scene import sign_in
 from tests.factories import AccountFactory, SubjectFactory, api_key, entered, person_in, submit, unknown_id

@@ -19,7 +19,7 @@ from governance import forgetting
 from governance.models import GateDecision, Role
 from memory_site.admin_pages import believed, sight
 from memory_site.admin_pages.believed import Belief
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from tests.admin_scene import sign_in
 from tests.factories import (
     JULY,

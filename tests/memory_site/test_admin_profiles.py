@@ -10,8 +10,8 @@ from facts.models import Account, Scope
 from facts.vocabulary import Sensitivity
 from governance.access import Principal
 from governance.models import Role
-from retrieval import overrides, profile_versions, stored_queries
 from retrieval.models import RetrievalProfile, StoredQuery
+from retrieval.profiles import overrides, profile_versions, stored_queries
 from tests.admin_scene import HOSTILE, sign_in
 from tests.factories import AccountFactory, FactFactory, ScopeFactory, SubjectFactory, entered, person_in
 

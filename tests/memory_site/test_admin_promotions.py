@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from facts.models import Subject
-from governance import consents
 from governance.models import Promotion, Review
+from governance.sharing import consents
 from tests.admin_scene import sign_in
 from tests.factories import person_in
 from tests.governance.sharing_scene import Scene, scene_in

@@ -17,7 +17,7 @@ from ingest.line import Part
 from ingest.models import EventOutcome, ImportRun
 from memory_site import demo
 from retrieval.cards import rebuilding
-from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval.context.assembly import ContextAnswer, ContextRequest, assemble
 from retrieval.models import Card, CardKind
 from tests.factories import UserFactory, key_principal
 

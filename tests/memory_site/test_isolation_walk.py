@@ -43,7 +43,7 @@ from facts.models import (
 )
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity
-from governance import conflicts, forgetting, keys, promotions, reviews
+from governance import conflicts, forgetting, keys
 from governance.access import Delegation, Right
 from governance.models import (
     ApiKey,
@@ -55,6 +55,8 @@ from governance.models import (
     ReviewDecision,
     Role,
 )
+from governance.reviewing import reviews
+from governance.sharing import promotions
 from ingest.models import (
     Action,
     ActionRule,
@@ -69,9 +71,10 @@ from ingest.models import (
 )
 from memory_site.api.urls import urlpatterns as api_urls
 from memory_site.portal.urls import urlpatterns as portal_urls
-from retrieval import known_names, places
+from retrieval import places
 from retrieval.embedders import registry
 from retrieval.models import Card, CardKind, RetrievalProfile, StoredQuery, Trace
+from retrieval.text import known_names
 from tests.admin_scene import sign_in
 from tests.api import Caller, caller_with_key, signed_in
 from tests.factories import (

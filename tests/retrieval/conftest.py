@@ -14,15 +14,16 @@ from facts.embedding import EmbedderIdentity
 from facts.models import Account, Subject
 from facts.textindex import words
 from governance.access import Principal
-from retrieval import overrides, places
-from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval import places
+from retrieval.context.assembly import ContextAnswer, ContextRequest, assemble
 from retrieval.embedders import registry
 from retrieval.models import Trace
-from retrieval.profiles import ContextProfile
-from retrieval.search import search
-from retrieval.search_answer import SearchAnswer
-from retrieval.search_request import SearchRequest
-from retrieval.traces import unpack
+from retrieval.profiles import overrides
+from retrieval.profiles.shipped import ContextProfile
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.request import SearchRequest
+from retrieval.search.searching import search
+from retrieval.traces.writing import unpack
 from tests.factories import SubjectFactory, key_principal
 
 

@@ -10,8 +10,8 @@ from facts.models import Account, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity
 from governance.access import Right
-from retrieval import search
 from retrieval.models import Trace
+from retrieval.search import searching
 from tests.api import Caller, caller_with_key, problem, signed_in
 from tests.factories import (
     MARCH,
@@ -302,10 +302,10 @@ def test_a_store_that_does_not_answer_in_time_is_unavailable(
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(5)")
 
-    monkeypatch.setattr(search, stage, {**getattr(search, stage), "statement_timeout": "50"})
+    monkeypatch.setattr(searching, stage, {**getattr(searching, stage), "statement_timeout": "50"})
     if stage == "_RESOLVING":
-        monkeypatch.setattr(search.places, "resolve", sleep)
+        monkeypatch.setattr(searching.places, "resolve", sleep)
     else:
-        monkeypatch.setattr(search.search_serving, "serve", sleep)
+        monkeypatch.setattr(searching.serving, "serve", sleep)
     answer = caller.post("/v1/search", CALL)
     assert problem(answer) == (503, "unavailable", None)

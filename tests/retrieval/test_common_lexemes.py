@@ -5,7 +5,7 @@ from django.db import connection
 
 from facts.models import Account, CommonLexemes, FactText, IndexedUnit, Subject
 from facts.tenancy import ensure_scope
-from retrieval import common_lexemes, lexical
+from retrieval.text import common_lexemes, lexical
 from tests.factories import AccountFactory, FactFactory, SubjectFactory, entered
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.comparing import Change, compare
+from retrieval.traces.comparing import Change, compare
 
 LISTS = st.lists(st.integers(0, 9), unique=True)
 

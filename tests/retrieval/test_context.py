@@ -17,12 +17,14 @@ from facts.models import Account, Fact, IndexedUnit, Passage, Subject
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity, Status, Volatility
 from governance.access import Principal, Right
-from retrieval import context, known_names, profiles
-from retrieval.context import ContextAnswer, ContextRequest
+from retrieval.context import assembly
+from retrieval.context.assembly import ContextAnswer, ContextRequest
+from retrieval.context.packet import EmptyReason, PacketStatus
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.models import Trace
-from retrieval.packet import EmptyReason, PacketStatus
-from retrieval.traces import unpack
+from retrieval.profiles import shipped
+from retrieval.text import known_names
+from retrieval.traces.writing import unpack
 from tests.factories import (
     JANUARY,
     JULY,
@@ -370,7 +372,7 @@ def test_passages_are_served_word_for_word_after_facts(ana: Subject, ask: Ask) -
 def test_no_more_passages_are_served_than_the_profile_says(ana: Subject, ask: Ask) -> None:
     for number in range(10):
         say(ana, f"I had tea number {number}")
-    answer = ask("tea", budget=5000, profile=dataclasses.replace(profiles.CONTEXT, passages=8))
+    answer = ask("tea", budget=5000, profile=dataclasses.replace(shipped.CONTEXT, passages=8))
     assert len(answer.packet.passages) == 8
     assert sorted(reasons(answer).values()) == ["over_passage_limit"] * 2 + ["top_score"] * 8
 
@@ -402,7 +404,7 @@ def test_the_answer_to_a_matching_turn_is_served_as_well(ana: Subject, ask: Ask)
         say(ana, f"Coffee {number}", occurred_at=at - timedelta(days=number))
     say(ana, "Which green tea do you like?", occurred_at=at + timedelta(seconds=1))
     say(ana, "Sencha", occurred_at=at + timedelta(seconds=2))
-    answer = ask("green tea", budget=60, profile=dataclasses.replace(profiles.CONTEXT, top=4))
+    answer = ask("green tea", budget=60, profile=dataclasses.replace(shipped.CONTEXT, top=4))
     assert [passage.text for passage in answer.packet.passages][:2] == ["Which green tea do you like?", "Sencha"]
 
 
@@ -456,7 +458,7 @@ def test_what_was_believed_then_is_read_under_what_is_known_of_it_now(
     served = []
     for key in ("ana", "ben"):
         request = ContextRequest(scope_path="/support", exact=False, subject_key=key, query="tea", known_at=now())
-        served.append(len(context.assemble(principal=app, request=request).packet.facts))
+        served.append(len(assembly.assemble(principal=app, request=request).packet.facts))
     assert served == [for_itself, for_another]
 
 
@@ -493,7 +495,7 @@ def test_a_question_without_words_matches_no_text(ana: Subject, ask: Ask, query:
     _fact(ana, "Ana likes the tea of Porto.")
     embedding.register(None)
     request = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query=query, purpose="test")
-    answer = context.assemble(principal=_app_of(ana), request=request)
+    answer = assembly.assemble(principal=_app_of(ana), request=request)
     assert statements(answer) == []
     assert answer.packet.empty_reason is EmptyReason.NO_RELEVANT_MEMORY
 
@@ -507,7 +509,7 @@ def test_without_an_embedder_text_alone_answers_and_says_so(ana: Subject, app: P
     _fact(ana, "Ana lives in Porto.")
     embedding.register(None)
     request = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query="tea", purpose="test")
-    answer = context.assemble(principal=app, request=request)
+    answer = assembly.assemble(principal=app, request=request)
     assert statements(answer) == ["Ana likes tea."]
     assert answer.packet.status is PacketStatus.DEGRADED
     assert answer.packet.warnings == ["degraded_retrieval: without semantic (disabled)"]
@@ -532,7 +534,7 @@ def test_a_fact_without_a_vector_is_found_by_its_text(ana: Subject, ask: Ask, ap
     ask("nothing yet")
     _fact(ana, "Ana likes tea.")
     request = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query="tea", purpose="test")
-    assert statements(context.assemble(principal=app, request=request)) == ["Ana likes tea."]
+    assert statements(assembly.assemble(principal=app, request=request)) == ["Ana likes tea."]
 
 
 @pytest.mark.parametrize(
@@ -560,7 +562,7 @@ def test_a_search_past_its_deadline_is_dropped(
             cursor.execute("SELECT pg_sleep(5)")
 
     for name in slow:
-        monkeypatch.setattr(context.candidates, name, sleep)
+        monkeypatch.setattr(assembly.candidates, name, sleep)
     answer = ask("tea")
     assert len(answer.packet.facts) == served
     assert (answer.packet.status, answer.packet.warnings) == (status, [warning])
@@ -646,9 +648,9 @@ def test_near_misses_are_traced(ana: Subject, app: Principal) -> None:
     for number in range(9):
         _fact(ana, f"Ana likes tea number {number}.")
     embedding.register(None)
-    narrow = dataclasses.replace(profiles.CONTEXT, top=2, near_misses=3)
+    narrow = dataclasses.replace(shipped.CONTEXT, top=2, near_misses=3)
     request = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query="Ana's tea", purpose="test")
-    answer = context.assemble(principal=app, request=request, profile=narrow)
+    answer = assembly.assemble(principal=app, request=request, profile=narrow)
     assert len(answer.packet.facts) == 2
     assert sorted(reasons(answer).values()) == ["beyond_candidate_limit"] * 3 + ["top_score"] * 2
 
@@ -660,7 +662,7 @@ def test_a_call_needs_few_queries(ana: Subject, ask: Ask, app: Principal) -> Non
     with CaptureQueriesContext(
         connection,
     ) as captured:
-        context.assemble(principal=app, request=request)
+        assembly.assemble(principal=app, request=request)
     sent = [query["sql"] for query in captured.captured_queries if "SAVEPOINT" not in query["sql"]]
     # account, bounds, lexemes, embedding space (once a process), 2 × (nearest, matching, fetch), what stands beside the
     # best passages, sources, trace

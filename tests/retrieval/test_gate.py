@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval import gate
-from retrieval.gate import Gate
-from retrieval.profiles import CONTEXT
-from retrieval.reasons import Reason
+from retrieval.context import gate
+from retrieval.context.gate import Gate
+from retrieval.profiles.shipped import CONTEXT
+from retrieval.traces.reasons import Reason
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from facts.models import Account, Fact, Scope, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Level, Sensitivity, Status, SubjectKind
 from governance.access import APP_RIGHTS, Right
-from retrieval import known_names, places
+from retrieval import places
 from retrieval.cards import marking
 from retrieval.cards import rebuilding as card_rebuilding
 from retrieval.entities import rebuilding as entity_rebuilding
+from retrieval.text import known_names
 from tests.api import Caller, caller_with_key
 from tests.factories import FactFactory, IdentityFactory, SubjectFactory, say
 from tests.retrieval.conftest import index_vectors

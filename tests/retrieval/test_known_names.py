@@ -9,7 +9,7 @@ import pytest
 
 from facts.audience import Posture, Reader
 from facts.models import Account, Identity
-from retrieval import known_names
+from retrieval.text import known_names
 from tests.factories import AccountFactory, IdentityFactory, SubjectFactory, entered
 
 

@@ -20,7 +20,7 @@ from facts.tenancy import account_transaction, ensure_scope
 from governance import access, keys
 from governance.access import Principal
 from retrieval import candidates, large_scope_indexes, large_scopes
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.models import LargeScope
 from retrieval.visibility import Visibility
 from tests.factories import FactFactory, SubjectFactory

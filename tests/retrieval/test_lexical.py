@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import textindex
-from retrieval import lexical
+from retrieval.text import lexical
 
 
 @pytest.mark.parametrize(

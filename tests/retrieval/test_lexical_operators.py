@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import textindex
-from retrieval.lexical_operators import Term, parse, tsquery, wanted
+from retrieval.text.lexical_operators import Term, parse, tsquery, wanted
 
 
 def _shown(query: str) -> list[list[str]] | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.multihop import entities
+from retrieval.context.multihop import entities
 
 
 @pytest.mark.parametrize(

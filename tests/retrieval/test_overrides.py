@@ -10,10 +10,10 @@ from facts.errors import DomainError
 from facts.models import Account, Scope, Subject
 from governance.access import Principal
 from governance.models import Role
-from retrieval import overrides, profile_versions
-from retrieval.context import ContextAnswer
+from retrieval.context.assembly import ContextAnswer
 from retrieval.models import RetrievalProfile
-from retrieval.profiles import CONTEXT, SEARCH
+from retrieval.profiles import overrides, profile_versions
+from retrieval.profiles.shipped import CONTEXT, SEARCH
 from tests.factories import AccountFactory, FactFactory, ScopeFactory, entered, person_in
 
 

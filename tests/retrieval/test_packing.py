@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.packing import Budget, pack
+from retrieval.context.packing import Budget, pack
 
 
 def test_an_item_that_does_not_fit_is_skipped_and_smaller_ones_follow() -> None:

@@ -8,8 +8,8 @@ from django.db import connection, connections
 
 from facts.ids import lower_bound
 from facts.models import Account
-from retrieval import partitions
 from retrieval.models import Trace
+from retrieval.traces import partitions
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from facts.errors import DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, Scope, Subject
 from governance.access import Principal
 from governance.models import Role
-from retrieval import profile_preview, profile_versions, statistics, stored_queries
-from retrieval.comparing import Change
+from retrieval import statistics
 from retrieval.models import RetrievalProfile, StoredQuery, Trace
-from retrieval.profiles import CONTEXT, SEARCH
+from retrieval.profiles import profile_preview, profile_versions, stored_queries
+from retrieval.profiles.shipped import CONTEXT, SEARCH
+from retrieval.traces.comparing import Change
 from tests.factories import AccountFactory, FactFactory, ScopeFactory, entered, key_principal, person_in, say
 from tests.retrieval.conftest import index_vectors
 

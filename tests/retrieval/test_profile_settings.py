@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts.errors import DomainError
-from retrieval import profile_settings
-from retrieval.profiles import CONTEXT, SEARCH, Weights
+from retrieval.profiles import profile_settings
+from retrieval.profiles.shipped import CONTEXT, SEARCH, Weights
 
 
 def _refused(name: str, settings: dict[str, object]) -> tuple[str, str | None]:

@@ -8,9 +8,9 @@ from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, Scope
 from governance.access import Principal
 from governance.models import Role
-from retrieval import overrides, profile_versions
 from retrieval.models import RetrievalProfile
-from retrieval.profiles import CONTEXT
+from retrieval.profiles import overrides, profile_versions
+from retrieval.profiles.shipped import CONTEXT
 from tests.factories import ScopeFactory, key_principal, maker_of, person_in
 
 Change = Callable[[Principal], object]

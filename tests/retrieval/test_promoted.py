@@ -8,14 +8,15 @@ import pytest
 
 from facts import outbox
 from facts.models import Fact
-from governance import access, consents, promotions
+from governance import access
 from governance.access import Principal
 from governance.models import Consent, Role
+from governance.sharing import consents, promotions
 from retrieval.cards import rebuilding
-from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval.context.assembly import ContextAnswer, ContextRequest, assemble
 from retrieval.models import Card
-from retrieval.search import search
-from retrieval.search_request import SearchRequest
+from retrieval.search.request import SearchRequest
+from retrieval.search.searching import search
 from tests.factories import GrantFactory, maker_of
 from tests.governance.sharing_scene import Scene, scene_in
 from tests.retrieval.conftest import index_vectors, reasons, statements

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.question_dates import spelt_out
+from retrieval.text.question_dates import spelt_out
 
 #: A Monday.
 NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)

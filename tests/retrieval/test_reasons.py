@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from retrieval.reasons import MEANING, Action, Reason, reference_table
+from retrieval.traces.reasons import MEANING, Action, Reason, reference_table
 
 
 def test_every_reason_has_an_action_and_a_sentence() -> None:

@@ -17,7 +17,7 @@ from facts.embedding import EmbedderIdentity
 from facts.models import Account, EmbeddingSpace, FactVector, FactVector768, IndexedUnit, PassageVector, Subject
 from facts.tenancy import account_transaction
 from retrieval import reembedding, vectors
-from retrieval.context import ContextAnswer
+from retrieval.context.assembly import ContextAnswer
 from retrieval.embedders import registry
 from retrieval.embedders.base import EmbeddingUnavailable
 from tests.factories import AccountFactory, FactFactory, SubjectFactory, entered

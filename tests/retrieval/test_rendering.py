@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts.freshness import Freshness
-from retrieval import rendering
+from retrieval.context import rendering
+from retrieval.context.packet import Packet, ServedCard, ServedFact, ServedLine, ServedPassage
 from retrieval.models import CardKind
-from retrieval.packet import Packet, ServedCard, ServedFact, ServedLine, ServedPassage
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 

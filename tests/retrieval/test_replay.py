@@ -13,11 +13,13 @@ from facts.vocabulary import Level, Sensitivity, Status
 from governance import forgetting, keys
 from governance.access import Principal, Right
 from governance.models import Role
-from retrieval import profile_versions, selectors, statistics
-from retrieval.context import ContextAnswer
+from retrieval import statistics
+from retrieval.context.assembly import ContextAnswer
 from retrieval.models import Trace
-from retrieval.replay import Replay, ReplayMode, replay, served_keys
-from retrieval.search_answer import SearchAnswer
+from retrieval.profiles import profile_versions
+from retrieval.search.answer import SearchAnswer
+from retrieval.traces import selectors
+from retrieval.traces.replay import Replay, ReplayMode, replay, served_keys
 from tests.factories import AccountFactory, FactFactory, SubjectFactory, entered, key_principal, person_in
 
 Ask = Callable[..., ContextAnswer]

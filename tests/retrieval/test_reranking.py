@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from facts.models import IndexedUnit, Subject
-from retrieval import reranking
 from retrieval.outcomes import Deadline, OutcomeStatus, ReasonClass
-from retrieval.profiles import SEARCH
+from retrieval.profiles.shipped import SEARCH
 from retrieval.rerankers import registry
 from retrieval.rerankers.base import Ranking, RerankerFailed, RerankerUnavailable
-from retrieval.reranking import Reranked
-from retrieval.search_answer import SearchAnswer
+from retrieval.search import reranking
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.reranking import Reranked
 from retrieval.strategies.base import Hit, Item
 from tests.factories import FactFactory, say
 

@@ -15,11 +15,11 @@ from django.db import OperationalError, connection, connections
 from facts import embedding
 from facts.audience import Posture, Reader
 from facts.models import Account, IndexedUnit
-from retrieval import running
+from retrieval.context.question_vector import QuestionVector
 from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.outcomes import Deadline, Outcome, OutcomeStatus, ReasonClass
-from retrieval.question_vector import QuestionVector
-from retrieval.running import Run, interleaved
+from retrieval.search import running
+from retrieval.search.running import Run, interleaved
 from retrieval.strategies import registry
 from retrieval.strategies.base import Hit, Item, Stage, StrategyQuestion, StrategyUnavailable
 from retrieval.visibility import Visibility

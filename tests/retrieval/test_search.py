@@ -18,16 +18,16 @@ from facts.models import Account, Fact, IndexedUnit, Relation, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import ConflictKind, RelationKind, Sensitivity, Status, Volatility
 from governance.access import Principal, Right
-from retrieval import search_lists
+from retrieval.context.packet import EmptyReason
 from retrieval.embedders.base import Vector
 from retrieval.models import Trace, TraceKind
-from retrieval.packet import EmptyReason
-from retrieval.profiles import SEARCH
-from retrieval.search import search
-from retrieval.search_answer import SearchAnswer
-from retrieval.search_request import SearchRequest
+from retrieval.profiles.shipped import SEARCH
+from retrieval.search import lists
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.request import SearchRequest
+from retrieval.search.searching import search
 from retrieval.strategies.base import SourceFilters
-from retrieval.traces import unpack
+from retrieval.traces.writing import unpack
 from tests.factories import (
     JANUARY,
     JULY,
@@ -339,13 +339,13 @@ def test_what_is_forgotten_between_finding_and_serving_is_not_served(
     ana: Subject, find: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone, kept = told(ana, "Green tea.", "Black tea.")
-    merged = search_lists.merged
+    merged = lists.merged
 
     def forget_meanwhile(*arguments: Any) -> Any:
         _disable(gone)
         return merged(*arguments)
 
-    monkeypatch.setattr(search_lists, "merged", forget_meanwhile)
+    monkeypatch.setattr(lists, "merged", forget_meanwhile)
     answer = find("green tea", units=(IndexedUnit.FACT,))
     assert texts(answer) == [kept.statement]
     assert [decision.id for decision in answer.decisions] == [kept.id]

@@ -16,11 +16,11 @@ from django.db import connection, connections
 from facts.models import Account
 from facts.tenancy import account_transaction
 from governance.access import Principal
-from retrieval import running
 from retrieval.models import Trace
-from retrieval.search import search
-from retrieval.search_answer import SearchAnswer
-from retrieval.search_request import SearchRequest
+from retrieval.search import running
+from retrieval.search.answer import SearchAnswer
+from retrieval.search.request import SearchRequest
+from retrieval.search.searching import search
 from retrieval.strategies.base import Hit, StrategyQuestion
 from retrieval.strategies.lexical import Lexical
 from tests.conftest import _owner_parameters

@@ -14,9 +14,9 @@ from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity, Status
 from governance.access import Principal, Right
 from governance.models import Role
-from retrieval import selectors
-from retrieval.context import ContextAnswer
+from retrieval.context.assembly import ContextAnswer
 from retrieval.models import Trace
+from retrieval.traces import selectors
 from tests.factories import (
     JANUARY,
     MARCH,

@@ -14,7 +14,7 @@ from facts.vocabulary import Sensitivity
 from governance.access import Principal
 from governance.models import Role
 from retrieval import served
-from retrieval.context import ContextRequest, assemble
+from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.models import Trace
 from tests.api import signed_in
 from tests.factories import FactFactory, SubjectFactory, maker_of, person_in

@@ -19,7 +19,7 @@ from governance.access import Right
 from retrieval import identity_text
 from retrieval.models import Trace
 from retrieval.stable_profile import StableProfile, stable_profile
-from retrieval.traces import unpack
+from retrieval.traces.writing import unpack
 from retrieval.visibility import Visibility
 from tests.api import Caller, caller_with_key, problem, signed_in
 from tests.factories import (

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from retrieval.candidates import PassageRow
-from retrieval.profiles import Surroundings
-from retrieval.surroundings import SILENCE, lifted, seeds
+from retrieval.context.surroundings import SILENCE, lifted, seeds
+from retrieval.profiles.shipped import Surroundings
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 SCOPE, SUBJECT = uuid.UUID(int=1), uuid.UUID(int=2)

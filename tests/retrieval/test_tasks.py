@@ -11,10 +11,12 @@ import pytest
 from facts import reindexing
 from facts.isolation import Incomplete
 from facts.models import Account
-from retrieval import common_lexemes, partitions, statistics, tasks, vectors
+from retrieval import statistics, tasks, vectors
 from retrieval.cards import rebuilding as card_rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
+from retrieval.text import common_lexemes
+from retrieval.traces import partitions
 from tests.factories import AccountFactory
 
 pytestmark = pytest.mark.django_db

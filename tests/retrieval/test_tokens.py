@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval import tokens
+from retrieval.text import tokens
 
 
 @pytest.mark.parametrize(

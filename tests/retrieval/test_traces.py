@@ -3,8 +3,8 @@ from __future__ import annotations
 import uuid
 
 from facts.models import IndexedUnit
-from retrieval.reasons import Reason
-from retrieval.traces import FIELDS, Decision, unpack
+from retrieval.traces.reasons import Reason
+from retrieval.traces.writing import FIELDS, Decision, unpack
 
 SOME = uuid.UUID(int=7)
 

@@ -14,10 +14,11 @@ from facts.vocabulary import Level, Sensitivity, Status, Volatility
 from governance import forgetting
 from governance.access import Principal
 from governance.models import Role
-from retrieval import profile_versions, reasons, why_not
-from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval.context.assembly import ContextAnswer, ContextRequest, assemble
 from retrieval.models import Trace
-from retrieval.search_answer import SearchAnswer
+from retrieval.profiles import profile_versions
+from retrieval.search.answer import SearchAnswer
+from retrieval.traces import reasons, why_not
 from tests.factories import (
     JANUARY,
     MARCH,

@@ -11,7 +11,7 @@ from facts import long_jobs, reindexing, textindex
 from facts.actors import system
 from facts.models import Account
 from facts.progress_teller import Teller
-from retrieval import common_lexemes
+from retrieval.text import common_lexemes
 
 #: Kind of long work (``facts.long_jobs``).
 REINDEX = "reindex_text"

@@ -11,8 +11,8 @@ from facts.actors import pipeline
 from facts.models import Account, AuditEntry, Fact, Suppression
 from facts.tenancy import account_transaction
 from facts.vocabulary import ConflictKind, Sensitivity, Status
-from governance import review_undo
 from governance.models import GateDecision, Review, ReviewDecision, ReviewKind, ReviewStatus
+from governance.reviewing import review_undo
 from governance.sweeping import ageing
 from tests.factories import JULY, MAY, AccountFactory, FactFactory, SubjectFactory, person_in, say, submit
 from tests.governance.sharing_scene import scene_in

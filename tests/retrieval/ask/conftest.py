@@ -17,7 +17,7 @@ from retrieval.ask.answering import AnswerFailed, Worded
 from retrieval.ask.asking import AskAnswer, ask
 from retrieval.ask.evidence import Evidence
 from retrieval.ask.request import AskRequest
-from retrieval.search_request import SearchRequest
+from retrieval.search.request import SearchRequest
 from tests.retrieval.conftest import index_vectors
 
 

@@ -21,8 +21,8 @@ from retrieval.ask.asking import AskAnswer
 from retrieval.ask.evidence import Evidence
 from retrieval.ask.request import AskRequest
 from retrieval.models import Trace
-from retrieval.search_request import SearchRequest
-from retrieval.traces import unpack
+from retrieval.search.request import SearchRequest
+from retrieval.traces.writing import unpack
 from tests.factories import (
     JANUARY,
     MARCH,

@@ -19,7 +19,7 @@ from retrieval.ask.evidence import BASE, Evidence, EvidenceKey
 from retrieval.ask.planner import Admission, Plan, admit, gather
 from retrieval.ask.tools import Tool
 from retrieval.models import Trace
-from retrieval.search import search
+from retrieval.search.searching import search
 from tests.factories import MAY, FactFactory, say
 from tests.retrieval.ask.conftest import texts, worded
 

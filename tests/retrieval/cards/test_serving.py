@@ -16,11 +16,12 @@ from facts.models import Account, Fact, Subject
 from facts.vocabulary import Sensitivity, Status, Volatility
 from governance import forgetting
 from governance.access import Principal, Right
-from retrieval import candidates, context, rendering, statistics
+from retrieval import candidates, statistics
 from retrieval.cards import rebuilding
-from retrieval.context import ContextAnswer, ContextRequest, assemble
+from retrieval.context import assembly, rendering
+from retrieval.context.assembly import ContextAnswer, ContextRequest, assemble
+from retrieval.context.packet import EmptyReason, PacketStatus
 from retrieval.models import Card, CardKind, Trace
-from retrieval.packet import EmptyReason, PacketStatus
 from tests.factories import (
     JANUARY,
     MARCH,
@@ -381,7 +382,7 @@ def test_without_time_for_facts_cards_are_served_and_it_is_said(
     facts: dict[str, Fact], ask: Ask, settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CONTEXT_DEADLINE_MS = 50
-    monkeypatch.setattr(context.candidates, "salient", _sleep)
+    monkeypatch.setattr(assembly.candidates, "salient", _sleep)
     answer = ask("", exact=False)
     assert [kind for kind, _ in _cards(answer)] == [CardKind.SUBJECT_PROFILE]
     assert answer.packet.facts == []
@@ -394,8 +395,8 @@ def test_without_time_for_anything_the_packet_has_failed(
     facts: dict[str, Fact], ask: Ask, settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.CONTEXT_DEADLINE_MS = 50
-    monkeypatch.setattr(context.candidates, "salient", _sleep)
-    monkeypatch.setattr(context.cards, "_stored", _sleep)
+    monkeypatch.setattr(assembly.candidates, "salient", _sleep)
+    monkeypatch.setattr(assembly.cards, "_stored", _sleep)
     answer = ask("", exact=False)
     assert (answer.packet.status, answer.packet.empty_reason) == (PacketStatus.FAILED, EmptyReason.RETRIEVAL_FAILED)
     assert answer.packet.warnings == ["degraded_retrieval: without cards (timeout), salience_recency (timeout)"]

@@ -12,8 +12,8 @@ from facts.clock import now
 from facts.embedding import Embedded
 from facts.models import Account, Subject
 from facts.tenancy import ensure_scope
-from retrieval import lexical_operators
 from retrieval.strategies.base import Hit, Strategy, StrategyQuestion
+from retrieval.text import lexical_operators
 from retrieval.visibility import Visibility
 from tests.retrieval.conftest import WordEmbedder, index_vectors
 

@@ -12,8 +12,8 @@ from facts.clock import now
 from facts.embedding import Embedded
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
-from retrieval import running
 from retrieval.outcomes import Deadline
+from retrieval.search import running
 from retrieval.strategies.base import Strategy, StrategyQuestion
 from retrieval.strategies.lexical import Lexical
 from retrieval.strategies.semantic import Semantic

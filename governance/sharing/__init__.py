@@ -1,0 +1,1 @@
+"""Who agreed to be known how widely: consents, and promotions to a wider place."""

@@ -1,0 +1,68 @@
+"""The job that asks a subject by e-mail: it makes a link and sends it; the message says that there is a question.
+
+What the question is about stands on the page behind the link, never in the message.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.urls import reverse
+
+from facts import jobs
+from facts.tenancy import account_transaction
+from governance.models import Consent, ConsentStatus
+from governance.sharing import consent_codes, consent_links
+from governance.sharing.consent_asking import address_of
+
+
+def run(job_id: str, account_id: str) -> None:
+    """Send one question, unless it is answered by now; the message goes out while no transaction is open."""
+    account = uuid.UUID(account_id)
+    with account_transaction(account):
+        claim = jobs.claim(account, uuid.UUID(job_id))
+    if claim is None:
+        return
+    try:
+        with account_transaction(account):
+            found = _question(account, uuid.UUID(claim.job.payload["consent_id"]))
+        if found is not None:
+            _send(*found)
+        with account_transaction(account):
+            jobs.finish(claim)
+    except Exception as error:
+        with account_transaction(account):
+            jobs.fail(claim, error_class=type(error).__name__)
+        raise
+
+
+def _question(account_id: uuid.UUID, consent_id: uuid.UUID) -> tuple[str, str, str, str] | None:
+    """Return (address, name of the account, token of a new link, code) of a question that is still open."""
+    consent = (
+        Consent.objects.filter(account_id=account_id, pk=consent_id, status=ConsentStatus.PENDING)
+        .select_related("account")
+        .first()
+    )
+    address = address_of(consent) if consent else ""
+    if not address:
+        return None
+    return address, consent.account.name, consent_links.issue(consent), consent_codes.code_of(consent.id)
+
+
+def _send(address: str, account: str, token: str, code: str) -> None:
+    link = settings.MEMORY_SITE_URL.rstrip("/") + reverse("consent", args=[token])
+    send_mail(
+        subject=f"{' '.join(account.split())} asks for your consent",
+        message=(
+            "Somebody would like something that is known about you to be known to more people.\n"
+            "Nothing happens unless you agree. See what it is, and answer, here:\n\n"
+            f"{link}\n\n"
+            "The link is for you alone. It is good for one answer, for "
+            f"{consent_links.GOOD_FOR.days} days; saying no, also later, always works.\n"
+            f'Where the memory listens in Slack, telling its bot "no {code}" says no as well.\n'
+        ),
+        from_email=settings.DEFAULT_FROM_EMAIL,
+        recipient_list=[address],
+    )

@@ -1,0 +1,1 @@
+"""Named, versioned bundles of strategies, weights and deadlines."""

@@ -1,0 +1,1 @@
+"""The search: strategies side by side, fused, reranked and served."""

@@ -1,0 +1,1 @@
+"""Words of a question: how they are matched, dated and counted."""

@@ -1,0 +1,1 @@
+"""What every read leaves behind: its trace, and what is asked about it afterwards."""
