@@ -90,6 +90,8 @@ def register_stores() -> None:
         "facts.AuditEntry": "ids, states, flags, counts and hashes, and who decided",
         "facts.AuditTip": "a number and a hash",
         "facts.OutboxEntry": "ids and states",
+        "facts.DayFigure": "numbers by day, place and code",
+        "facts.CountedUntil": "instants",
     }.items():
         holds_no_content(table, because)
 

@@ -20,6 +20,7 @@ class Lock(IntEnum):
     OUTBOX = 3
     CARDS = 4
     ENTITIES = 5
+    FIGURES = 6
 
 
 def _key(lock: Lock, *parts: str) -> int:

@@ -15,10 +15,11 @@ class GovernanceConfig(AppConfig):
     def ready(self) -> None:
         """Tell the ledger which task plans facts anew, and have consent asked for whenever a fact changes."""
         from facts import conflict_sets, consequences, jobs
-        from governance import erasure_stores
+        from governance import erasure_stores, statistics
         from governance.sharing import consent_asking, consent_records, promotion_records
 
         consequences.register("consent", limit=consent_records.level_allowed, follow=promotion_records.follow_origin)
         erasure_stores.register_stores()
         jobs.register_runner(conflict_sets.PLACE_AGAIN, "governance.tasks.place_again")
         jobs.register_runner(consent_asking.KIND, "governance.sharing.consent_mail.run")
+        statistics.register()

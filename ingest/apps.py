@@ -16,7 +16,7 @@ class IngestConfig(AppConfig):
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
         from facts import jobs, long_jobs, outbox, raw_text
-        from ingest import backfill, batches, embedding_usage, erasure_stores, line, raw_words
+        from ingest import backfill, batches, embedding_usage, erasure_stores, line, raw_words, statistics
         from ingest.actions import firing, wording
         from ingest.imports import running
         from ingest.moods import keeping
@@ -61,3 +61,4 @@ class IngestConfig(AppConfig):
         )
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()
+        statistics.register()

@@ -10,6 +10,7 @@ from facts.models.conflicts import (
 )
 from facts.models.evidence import Event, Evidence, Passage
 from facts.models.facts import Fact, FactRevision, Relation
+from facts.models.figures import CountedUntil, DayFigure
 from facts.models.index import (
     CommonLexemes,
     EmbeddingSpace,
@@ -50,6 +51,8 @@ __all__ = [
     "ConflictDecision",
     "ConflictMember",
     "ConflictSet",
+    "CountedUntil",
+    "DayFigure",
     "EmbeddingSpace",
     "Event",
     "Evidence",

@@ -53,6 +53,8 @@ class ConflictSet(Owned):
         ]
         indexes = [
             models.Index(fields=["account", "status", "opened_at"], name="conflict_queue"),
+            models.Index(fields=["account", "opened_at"], name="conflict_by_opening"),
+            models.Index(fields=["account", "closed_at"], name="conflict_by_close"),
             models.Index(
                 fields=["account", "scope", "subject"],
                 name="conflict_open_by_subject",

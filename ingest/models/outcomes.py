@@ -81,6 +81,7 @@ class EventOutcome(Owned):
                 condition=Q(result=OutcomeResult.PENDING),
             ),
             models.Index(fields=["account", "result", "id"], name="outcome_by_result"),
+            models.Index(fields=["account", "finished_at"], name="outcome_by_finish"),
             models.Index(fields=["account", "batch"], name="outcome_by_batch", condition=Q(batch__isnull=False)),
         ]
 
