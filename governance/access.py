@@ -222,7 +222,7 @@ def resolve_reader(principal: Principal, *, peer_key: str = "", subject: Subject
         return Reader(posture=Posture.PEER, subject_id=subject.id)
     if principal.subject_id is not None:
         # A key's grants are its maker's, and say nothing about what its peer may read.
-        restricted = principal.is_person and _restricted_granted(principal)
+        restricted = principal.is_person and restricted_granted(principal)
         return Reader(posture=Posture.PEER, subject_id=principal.subject_id, restricted=restricted)
     return Reader(posture=Posture.PUBLIC_ONLY)
 
@@ -236,8 +236,9 @@ def _named_peer(principal: Principal, peer_key: str) -> Subject:
     return peer
 
 
-def _restricted_granted(principal: Principal) -> bool:
-    """Restricted facts are granted only where every grant of the person at the root says so; scopes narrow later."""
+def restricted_granted(principal: Principal) -> bool:
+    """Tell whether restricted facts about others are granted to a person: only by a grant at the root that says so;
+    scopes narrow later."""
     granted = any(
         restricted and effect == Effect.ALLOW and path == ROOT for path, _, effect, _, restricted in principal.grants
     )

@@ -14,11 +14,13 @@ from typing import Any
 from facts import resolution
 from facts.actors import Actor
 from facts.errors import Conflicting, NotFound, Refused
+from facts.locks import lock_subject
 from facts.models import ConflictDecision, ConflictSet, Fact
 from facts.tenancy import account_transaction
 from governance.access import Delegation, Principal, has_role, require_authority
 from governance.models import Role
 from governance.provenance import put_in_by
+from governance.reviewing import review_opening
 from governance.reviewing.reviews import resume_for, withdraw_for
 
 
@@ -38,6 +40,23 @@ def deciding_actor(principal: Principal, conflict_id: uuid.UUID) -> Actor:
     if put_in_by(principal.account_id, members, actor):
         raise Refused("Nobody decides about what they put in themselves.", code="own_request")
     return actor
+
+
+def check_seen(principal: Principal, conflict_id: uuid.UUID, *, versions: Mapping[uuid.UUID, int]) -> None:
+    """Raise ``Conflicting`` (``stale_version``) where a member is not what it was at the version that the person saw.
+
+    ``versions`` gives that version by fact; members that it leaves out are not looked at. Takes the lock that the
+    decision takes, so that it holds until then in the caller's account transaction. Repetition is no change.
+    """
+    conflict = ConflictSet.objects.filter(account_id=principal.account_id, pk=conflict_id).first()
+    if conflict is None:
+        raise NotFound("There is no such conflict set.", code="conflict_not_found")
+    lock_subject(conflict.scope_id, conflict.subject_id)
+    members = conflict.members.filter(left_at__isnull=True, fact_id__in=versions).select_related("fact")
+    for member in members:
+        seen = versions[member.fact_id]
+        if member.fact.version != seen:
+            review_opening.check_unchanged(member.fact, seen=seen)
 
 
 def may_decide(principal: Principal, path: str) -> bool:

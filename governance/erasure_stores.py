@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from facts.clock import now
 from facts.erasure import Erasing, Store, holds_no_content, register
 from facts.erasure_search import keys_saying
-from facts.models import Membership
+from facts.models import ConflictMember, Membership
 from governance import keys
 from governance.models import (
     ApiKey,
@@ -18,6 +18,7 @@ from governance.models import (
     Grant,
     IdempotencyRecord,
     Promotion,
+    Remark,
     Review,
     ReviewStatus,
 )
@@ -28,6 +29,7 @@ def register_stores() -> None:
     for store in (
         Store(name="reviews", tables=("governance.Review",), find=_reviews, wipe=_wipe_reviews),
         Store(name="promotions", tables=("governance.Promotion",), find=_promotions, wipe=_wipe_promotions),
+        Store(name="remarks", tables=("governance.Remark",), find=_remarks, wipe=_wipe_remarks),
         Store(name="feedback", tables=("governance.Feedback",), find=_feedback, wipe=_wipe_feedback),
         Store(name="receipts", tables=("governance.ForgetReceipt",), find=_receipts, wipe=_wipe_receipts),
         Store(name="stored_answers", tables=("governance.IdempotencyRecord",), find=_answers, wipe=_delete),
@@ -42,6 +44,8 @@ def register_stores() -> None:
         "governance.ReviewDecision": "ids, times and states",
         "governance.Consent": "ids, states and who answered",
         "governance.Leaving": "ids, roles and numbers",
+        "governance.Presence": "who looked at what, and when",
+        "governance.Selection": "ids, versions, states, and sentences of this system",
         "governance.GateDecision": "the rule that applied, codes, and who decided",
     }.items():
         holds_no_content(table, because)
@@ -71,6 +75,22 @@ def _promotions(erasing: Erasing) -> QuerySet:
 
 def _wipe_promotions(erasing: Erasing, rows: QuerySet) -> None:
     rows.update(reason="")
+
+
+def _remarks(erasing: Erasing) -> QuerySet:
+    """What people wrote beside a decision about what goes, or in which its words stand."""
+    members = ConflictMember.objects.filter(account_id=erasing.account_id, fact__in=erasing.facts)
+    about = (
+        Q(review__fact__in=erasing.facts)
+        | Q(review__event__in=erasing.touched_events)
+        | Q(conflict_set__in=members.values("conflict_set"))
+    )
+    said = Q(pk__in=keys_saying(erasing, Remark, "text"))
+    return Remark.objects.filter(about | said, account_id=erasing.account_id).exclude(text="")
+
+
+def _wipe_remarks(erasing: Erasing, rows: QuerySet) -> None:
+    rows.update(text="")
 
 
 def _feedback(erasing: Erasing) -> QuerySet:

@@ -11,6 +11,7 @@ from governance.models.leavings import LeaversFacts, Leaving
 from governance.models.promotions import Promotion, PromotionStatus
 from governance.models.retention import RetentionRule
 from governance.models.reviews import Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
+from governance.models.workbench import LookedAt, Presence, Remark, Selection
 
 __all__ = [
     "ApiKey",
@@ -33,9 +34,12 @@ __all__ = [
     "IdempotencyRecord",
     "LeaversFacts",
     "Leaving",
+    "LookedAt",
+    "Presence",
     "Promotion",
     "PromotionStatus",
     "Rating",
+    "Remark",
     "RetentionRule",
     "Review",
     "ReviewDecision",
@@ -43,4 +47,5 @@ __all__ = [
     "ReviewStatus",
     "ReviewVerb",
     "Role",
+    "Selection",
 ]

@@ -1,4 +1,4 @@
-"""Who has taken a review in hand: while somebody has, nobody else decides it, but anybody who may can take it over."""
+"""Who has taken a review in hand: said to everybody who decides there, and a lock for nobody."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import uuid
 
 from facts import audit
 from facts.actors import Actor
-from facts.errors import Conflicting, NotFound
+from facts.errors import Conflicting
 from facts.ids import new_id
 from facts.models import Membership
 from facts.tenancy import account_transaction
-from governance.access import Delegation, Principal, may_act, person
+from governance.access import Principal
 from governance.models import Review
 from governance.reviewing import review_opening
+from governance.reviewing.deciders import deciders_at, require_decider
 from governance.reviewing.review_authority import deciding_actor, place_of
 
 
@@ -34,35 +35,20 @@ def assign(principal: Principal, review_id: uuid.UUID, *, to: uuid.UUID | None) 
     """
     with account_transaction(principal.account_id):
         review, actor = _locked(principal, review_id)
-        if to is not None and not _may_decide(review, to):
-            raise NotFound("No such person decides here.", code="assignee_not_found", field="assignee")
+        if to is not None:
+            require_decider(review.account_id, place_of(review), to)
         return _write(review, to, actor=actor)
 
 
 def deciders(review: Review) -> list[Membership]:
     """Return the people who could decide a review, by name: those to whom it can be given."""
-    members = Membership.objects.filter(account_id=review.account_id).select_related("user", "subject")
-    path = place_of(review)
-    return [one for one in members.order_by("user__username") if _decides_at(one, path)]
+    return deciders_at(review.account_id, place_of(review))
 
 
 def _locked(principal: Principal, review_id: uuid.UUID) -> tuple[Review, Actor]:
     asked = review_opening.get(principal, review_id)
     actor = deciding_actor(principal, asked)
     return review_opening.lock_pending(asked), actor
-
-
-def _may_decide(review: Review, membership_id: uuid.UUID) -> bool:
-    member = (
-        Membership.objects.filter(account_id=review.account_id, pk=membership_id)
-        .select_related("user", "subject")
-        .first()
-    )
-    return member is not None and _decides_at(member, place_of(review))
-
-
-def _decides_at(member: Membership, path: str) -> bool:
-    return may_act(person(member), Delegation.RESOLVE, path=path)
 
 
 def _write(review: Review, assignee_id: uuid.UUID | None, *, actor: Actor) -> Review:

@@ -75,8 +75,8 @@ def open_review(
     ``expected_version``: the version of the fact that the person saw; without it, the one that was asked about.
     ``another_subject``: one about whom the decision will write, too; locked in the one order of such locks.
     Raises what :func:`governance.reviewing.review_authority.deciding_actor` raises, and ``Conflicting``:
-    ``review_decided``, ``review_claimed``, ``stale_version``, ``decided_elsewhere``. Runs in the caller's account
-    transaction.
+    ``review_decided``, ``stale_version``, ``decided_elsewhere``. In whose hands a review is keeps nobody off. Runs in
+    the caller's account transaction.
     """
     asked = get(principal, review_id)
     actor = deciding_actor(principal, asked)
@@ -87,8 +87,6 @@ def open_review(
     for locked in sorted({place, (place[0], another_subject or place[1])}):
         lock_subject(*locked)
     review = lock_pending(asked)
-    if review.assignee_id not in {None, actor.membership_id}:
-        raise Conflicting("Somebody else has taken this review.", code="review_claimed", field="assignee")
     if review.fact is not None:
         review.fact.refresh_from_db()
         seen = review.fact_version if expected_version is None else expected_version

@@ -52,7 +52,7 @@ def approve(
 
     ``expected_version`` is the version of the fact that the person saw; without it, the one that was asked about.
     A promotion is decided by ``governance.sharing.promotions``, with its own refusals. Raises ``NotFound``
-    (``review_not_found``), ``Conflicting`` (``review_decided``, ``review_claimed``, ``stale_version``,
+    (``review_not_found``), ``Conflicting`` (``review_decided``, ``stale_version``,
     ``consent_missing``, ``decided_elsewhere``), ``Refused`` (``human_required``, ``forbidden_scope``, ``own_request``)
     and ``DomainError`` (``subject_missing`` where :func:`name_subject` is wanted).
     """

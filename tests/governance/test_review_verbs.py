@@ -295,16 +295,15 @@ def test_what_waits_no_more_is_only_put_away(ada, curator, rule):
 # In whose hands
 
 
-def test_what_somebody_has_taken_others_do_not_decide(account, ada, curator, rule):
+def test_what_somebody_has_taken_can_be_taken_over_and_keeps_nobody_off(account, ada, curator, rule):
     waiting = submitted_fact(ada, {"city": "Lyon"})
     review = review_of(waiting)
     other = person_in(account)
     assert review_claims.claim(other, review.id).assignee_id == other.membership_id
     assert refused(Conflicting, review_claims.claim, curator, review.id) == "review_claimed"
-    assert refused(Conflicting, reviews.approve, curator, review.id) == "review_claimed"
     review_claims.assign(curator, review.id, to=curator.membership_id)
-    assert refused(Conflicting, reviews.approve, other, review.id) == "review_claimed"
-    assert reviews.approve(curator, review.id).status == "approved"
+    assert Review.objects.get(pk=review.pk).assignee_id == curator.membership_id
+    assert reviews.approve(other, review.id).status == "approved"
     assert refused(Conflicting, review_claims.claim, other, review.id) == "review_decided"
 
 
