@@ -16,7 +16,7 @@ class RetrievalConfig(AppConfig):
         """Register what other apps ask reading for."""
         from facts import jobs, long_jobs, outbox
         from governance import trace_access
-        from retrieval import erasure_stores
+        from retrieval import erasure_stores, read_stats
         from retrieval.cards import marking, nightly
         from retrieval.embedders import registry
         from retrieval.rerankers import registry as rerankers
@@ -45,3 +45,4 @@ class RetrievalConfig(AppConfig):
         trace_access.register(selectors.may_inspect)
         outbox.register("cards", marking.note_changes)
         erasure_stores.register_stores()
+        read_stats.register()

@@ -15,9 +15,9 @@ from retrieval.models import (
     CardEdit,
     CardKind,
     CardVersion,
-    ContextStat,
     EntityAlias,
     Mention,
+    ReadStat,
     RetrievalProfile,
     StoredQuery,
     Trace,
@@ -34,7 +34,7 @@ def register_stores() -> None:
         Store(name="name_pairs", tables=("retrieval.AliasPair",), find=_pairs, wipe=_delete),
         Store(name="names", tables=("retrieval.EntityAlias",), find=_aliases, wipe=_wipe_aliases),
         Store(name="stored_queries", tables=("retrieval.StoredQuery",), find=_stored_queries, wipe=_delete),
-        Store(name="call_purposes", tables=("retrieval.ContextStat",), find=_purposes, wipe=_wipe_purposes),
+        Store(name="call_purposes", tables=("retrieval.ReadStat",), find=_purposes, wipe=_wipe_purposes),
         Store(name="profile_notes", tables=("retrieval.RetrievalProfile",), find=_notes, wipe=_wipe_notes),
         Store(name="trace_queries", tables=("retrieval.Trace",), find=_traces, wipe=_wipe_traces),
     ):
@@ -127,8 +127,8 @@ def _stored_queries(erasing: Erasing) -> QuerySet:
 
 def _purposes(erasing: Erasing) -> QuerySet:
     """Figures of calls that named a purpose in these words."""
-    saying = keys_saying(erasing, ContextStat, "purpose")
-    return ContextStat.objects.filter(account_id=erasing.account_id, pk__in=saying)
+    saying = keys_saying(erasing, ReadStat, "purpose")
+    return ReadStat.objects.filter(account_id=erasing.account_id, pk__in=saying)
 
 
 def _wipe_purposes(erasing: Erasing, rows: QuerySet) -> None:

@@ -1,7 +1,4 @@
-"""Figures about reading, from daily rollups where a day has one and from traces where it has not.
-
-They are about context calls: searches, and looks at what a read would serve, do not enter them.
-"""
+"""Figures about reading, from what was counted by day and from the traces since."""
 
 from __future__ import annotations
 
@@ -18,45 +15,22 @@ from django.db.models.functions import TruncDate
 
 from facts.audience import Reader, visible_to
 from facts.clock import now
-from facts.ids import lower_bound
-from facts.models import Account, Event, Fact, Scope
-from facts.tenancy import account_transaction
+from facts.models import Event, Fact, Scope
+from facts.spread import Spread, added
 from facts.vocabulary import Status
-from retrieval.models import ContextStat
+from retrieval import read_stats
+from retrieval.models import ReadStat, TraceKind
+from retrieval.read_stats import COUNTERS, TOTAL
 
 #: Days that an overview looks back unless asked otherwise.
 WINDOW_DAYS = 30
-#: Newest calls whose durations make the percentiles.
+#: Newest calls whose durations make the percentiles of an overview.
 TIMED_CALLS = 1_000
-
-_COUNTERS = ("calls", "calls_with_facts", "degraded", "failed", "considered", "served", "withheld", "tokens")
-
-_BY_DAY = """
-SELECT (t.created_at AT TIME ZONE 'UTC')::date, t.scope_path, t.purpose,
-       count(*), count(*) FILTER (WHERE t.facts_served > 0), count(*) FILTER (WHERE t.status = 'degraded'),
-       count(*) FILTER (WHERE t.status = 'failed'), sum(t.considered), sum(t.facts_served +
-       t.passages_served), sum(t.withheld), sum(t.tokens), percentile_cont(0.5) WITHIN GROUP (ORDER BY
-       t.duration_ms), percentile_cont(0.95) WITHIN GROUP (ORDER BY t.duration_ms)
-FROM retrieval_trace t
-WHERE t.account_id = %(account)s AND t.kind = 'context' AND t.id >= %(low)s AND t.id < %(high)s
-  AND (%(subject)s::uuid IS NULL OR t.subject_id = %(subject)s)
-GROUP BY 1, 2, 3
-"""
-_TALLIES = """
-SELECT (t.created_at AT TIME ZONE 'UTC')::date, t.scope_path, t.purpose, k.what, k.name, sum(k.number)::int
-FROM retrieval_trace t, LATERAL (
-    SELECT 'reasons', key, value::int FROM jsonb_each_text(t.reasons)
-    UNION ALL SELECT 'empty', t.empty_reason, 1 WHERE t.empty_reason <> ''
-) AS k(what, name, number)
-WHERE t.account_id = %(account)s AND t.kind = 'context' AND t.id >= %(low)s AND t.id < %(high)s
-  AND (%(subject)s::uuid IS NULL OR t.subject_id = %(subject)s)
-GROUP BY 1, 2, 3, 4, 5
-"""
 
 
 @dataclass(slots=True)
 class Figures:
-    """Context calls added up. ``injection_rate`` is null when there were none, never 0."""
+    """Reads added up. ``injection_rate`` is null when there were none, never 0."""
 
     calls: int = 0
     calls_with_facts: int = 0
@@ -69,17 +43,140 @@ class Figures:
     empty: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
 
-    def add(self, stat: ContextStat) -> None:
-        """Add the figures of one day, scope and purpose."""
-        for name in _COUNTERS:
-            setattr(self, name, getattr(self, name) + getattr(stat, name))
-        self.empty.update(stat.empty)
-        self.reasons.update(stat.reasons)
+    def add(self, numbers: Iterable[int]) -> None:
+        """Add numbers in the order of :data:`retrieval.read_stats.COUNTERS`."""
+        for name, number in zip(COUNTERS, numbers, strict=True):
+            setattr(self, name, getattr(self, name) + number)
 
     @property
     def injection_rate(self) -> float | None:
         """Share of the calls that served at least one fact."""
         return round(self.calls_with_facts / self.calls, 4) if self.calls else None
+
+
+@dataclass(slots=True, kw_only=True)
+class Reads:
+    """The reads of some days. All but ``by_kind`` and ``timings`` are about context calls alone.
+
+    ``until``: up to when reads are in it. ``timings``: milliseconds by (kind, profile, stage). ``totals``: those of
+    whole calls by day. ``distances``: cosine distances by what became of the row, in steps of
+    :data:`retrieval.read_stats.DISTANCE_STEP`.
+    """
+
+    until: datetime
+    by_kind: dict[str, Figures] = field(default_factory=lambda: defaultdict(Figures))
+    by_day: dict[date, Figures] = field(default_factory=lambda: defaultdict(Figures))
+    by_scope: dict[str, Figures] = field(default_factory=lambda: defaultdict(Figures))
+    by_purpose: dict[str, Figures] = field(default_factory=lambda: defaultdict(Figures))
+    timings: dict[tuple[str, str, str], Spread] = field(default_factory=dict)
+    totals: dict[date, Spread] = field(default_factory=dict)
+    distances: dict[str, Spread] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Figures:
+        """The context calls, all together."""
+        return self.by_kind[TraceKind.CONTEXT.value]
+
+    def add(self, stat: ReadStat) -> None:
+        """Add one row of figures."""
+        numbers = [getattr(stat, name) for name in COUNTERS]
+        self.by_kind[stat.kind].add(numbers)
+        for stage, spread in stat.timings.items():
+            _into(self.timings, (stat.kind, stat.profile, stage), spread)
+        if stat.kind != TraceKind.CONTEXT:
+            return
+        for group in (self.by_day[stat.day], self.by_scope[stat.scope_path], self.by_purpose[stat.purpose]):
+            group.add(numbers)
+        self.total.empty.update(stat.empty)
+        self.total.reasons.update(stat.reasons)
+        _into(self.totals, stat.day, stat.timings.get(TOTAL, {}))
+        for outcome, spread in stat.distances.items():
+            _into(self.distances, outcome, spread)
+
+
+def _into(spreads: dict[Any, Spread], key: Any, spread: Any) -> None:
+    spreads[key] = added([spreads.get(key, {}), spread])
+
+
+_THESE = """
+WHERE account_id = %(account)s AND day BETWEEN %(first)s AND %(last)s
+  AND (%(paths)s::text[] IS NULL OR scope_path = ANY(%(paths)s))
+  AND (%(purpose)s::text IS NULL OR purpose = %(purpose)s)
+"""
+#: All groups in one walk; ``grouping`` has a bit for each of day, scope and purpose that a row is not about.
+_SUMS = f"""
+SELECT kind, day, scope_path, purpose, grouping(day, scope_path, purpose),
+       {", ".join(f"sum({name})::bigint" for name in COUNTERS)}
+FROM retrieval_readstat {_THESE}
+GROUP BY GROUPING SETS ((kind), (kind, day), (kind, scope_path), (kind, purpose))
+"""
+_OF_KIND, _OF_DAY, _OF_SCOPE, _OF_PURPOSE = 0b111, 0b011, 0b101, 0b110
+_TALLIES = f"""
+SELECT k.what, k.name, sum(k.number::bigint)::bigint
+FROM retrieval_readstat, LATERAL (
+    SELECT 'reasons', * FROM jsonb_each_text(reasons) UNION ALL SELECT 'empty', * FROM jsonb_each_text(empty)
+) AS k(what, name, number)
+{_THESE} AND kind = 'context' GROUP BY 1, 2
+"""
+_SPREADS = f"""
+SELECT k.what, kind, profile, k.name, NULL::date, b.bucket::int, sum(b.number::bigint)::bigint
+FROM retrieval_readstat, LATERAL (
+    SELECT 'timings', * FROM jsonb_each(timings) UNION ALL SELECT 'distances', * FROM jsonb_each(distances)
+) AS k(what, name, spread), LATERAL jsonb_each_text(k.spread) AS b(bucket, number)
+{_THESE} GROUP BY 1, 2, 3, 4, 6
+UNION ALL
+SELECT 'totals', kind, '', '', day, b.bucket::int, sum(b.number::bigint)::bigint
+FROM retrieval_readstat, LATERAL jsonb_each_text(coalesce(timings -> '{TOTAL}', '{{}}')) AS b(bucket, number)
+{_THESE} AND kind = 'context' GROUP BY 2, 5, 6
+"""
+
+
+def reads(
+    account_id: uuid.UUID,
+    *,
+    first: date,
+    last: date,
+    paths: Sequence[str] | None = None,
+    purpose: str | None = None,
+) -> Reads:
+    """Return the reads of the days ``first`` to ``last`` in scopes ``paths`` (``None``: all), for a purpose or all.
+
+    Costs the same however many traces there are: it reads what was counted, and at most
+    :data:`retrieval.read_stats.LIVE_READS` traces that came since. Runs in the account's transaction.
+    """
+    rows, until = read_stats.live(account_id)
+    found = Reads(until=until)
+    window = {"account": account_id, "first": first, "last": last, "purpose": purpose}
+    _add_stored(found, {**window, "paths": None if paths is None else list(paths)})
+    for row in rows:
+        here = paths is None or row.scope_path in paths
+        if first <= row.day <= last and here and purpose in (None, row.purpose):
+            found.add(row)
+    return found
+
+
+def _add_stored(found: Reads, window: dict[str, Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, window)
+        for kind, day, path, purpose, grouping, *numbers in cursor.fetchall():
+            if grouping == _OF_KIND:
+                found.by_kind[kind].add(numbers)
+            elif kind == TraceKind.CONTEXT:
+                groups = {_OF_DAY: (found.by_day, day), _OF_SCOPE: (found.by_scope, path)}
+                group, key = groups.get(grouping, (found.by_purpose, purpose))
+                group[key].add(numbers)
+        cursor.execute(_TALLIES, window)
+        for what, name, number in cursor.fetchall():
+            getattr(found.total, what)[name] += number
+        cursor.execute(_SPREADS, window)
+        for what, kind, profile, name, day, bucket, number in cursor.fetchall():
+            match what:
+                case "timings":
+                    _into(found.timings, (kind, profile, name), {bucket: number})
+                case "distances":
+                    _into(found.distances, name, {bucket: number})
+                case _:
+                    _into(found.totals, day, {bucket: number})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +185,7 @@ class Overview:
 
     window_days: int
     total: Figures
+    by_kind: dict[str, Figures]
     by_scope: dict[str, Figures]
     by_purpose: dict[str, Figures]
     by_day: dict[date, Figures]
@@ -108,32 +206,26 @@ def overview(
 ) -> Overview:
     """Return the figures of the last ``window_days`` days for ``scopes``, counting only facts the reader may see.
 
-    Figures of one subject always come from traces: rollups do not tell subjects apart.
+    Figures of one subject always come from traces: what is counted by day does not tell subjects apart.
     """
     today = now().date()
-    paths = {scope.path for scope in scopes}
-    stats = [
-        stat
-        for stat in _stats(account_id, today - timedelta(days=window_days - 1), today, subject_id)
-        if stat.scope_path in paths
-    ]
-    grouped = [defaultdict(Figures) for _ in range(3)]
-    total = Figures()
-    for stat in stats:
-        for figures in (
-            total,
-            grouped[0][stat.scope_path],
-            grouped[1][stat.purpose],
-            grouped[2][stat.day],
-        ):
-            figures.add(stat)
-    p50, p95, p99 = _percentiles(account_id, sorted(paths), subject_id)
+    first = today - timedelta(days=window_days - 1)
+    paths = sorted({scope.path for scope in scopes})
+    if subject_id is None:
+        found = reads(account_id, first=first, last=today, paths=paths)
+    else:
+        found = Reads(until=now())
+        for row in read_stats.from_traces(account_id, _midnight(first), now(), subject_id=subject_id):
+            if row.scope_path in paths:
+                found.add(row)
+    p50, p95, p99 = _percentiles(account_id, paths, subject_id)
     return Overview(
         window_days=window_days,
-        total=total,
-        by_scope=dict(grouped[0]),
-        by_purpose=dict(grouped[1]),
-        by_day=dict(grouped[2]),
+        total=found.total,
+        by_kind=dict(found.by_kind),
+        by_scope=dict(found.by_scope),
+        by_purpose=dict(found.by_purpose),
+        by_day=dict(sorted(found.by_day.items())),
         p50_ms=p50,
         p95_ms=p95,
         p99_ms=p99,
@@ -142,67 +234,6 @@ def overview(
         .count(),
         events_by_day=_events(account_id, scopes, subject_id, today),
     )
-
-
-def roll_up_day(account_id: uuid.UUID, day: date) -> int:
-    """Write the figures of one day, replacing earlier ones; return the number of rows."""
-    with account_transaction(account_id):
-        stats = _from_traces(account_id, day, day)
-        ContextStat.objects.filter(account_id=account_id, day=day).delete()
-        ContextStat.objects.bulk_create(stats)
-    return len(stats)
-
-
-def roll_up_recent(*, days: int = 2) -> int:
-    """Write the figures of the last finished days of every account; safe to run again. Return the number of rows."""
-    yesterday = now().date() - timedelta(days=1)
-    return sum(
-        roll_up_day(account_id, yesterday - timedelta(days=back))
-        for account_id in Account.objects.values_list("id", flat=True)
-        for back in range(days)
-    )
-
-
-def _stats(account_id: uuid.UUID, first: date, last: date, subject_id: uuid.UUID | None) -> list[ContextStat]:
-    """Return the rows of the window: rolled up as far as there are rollups, the rest from traces."""
-    if subject_id is not None:
-        return _from_traces(account_id, first, last, subject_id)
-    rolled = list(ContextStat.objects.filter(account_id=account_id, day__gte=first, day__lt=last))
-    fresh = max((stat.day for stat in rolled), default=first - timedelta(days=1)) + timedelta(days=1)
-    return rolled + _from_traces(account_id, fresh, last)
-
-
-def _from_traces(
-    account_id: uuid.UUID, first: date, last: date, subject_id: uuid.UUID | None = None
-) -> list[ContextStat]:
-    """Return unsaved rows for the days ``first`` to ``last``."""
-    window = {
-        "account": account_id,
-        "subject": subject_id,
-        "low": lower_bound(_midnight(first)),
-        "high": lower_bound(_midnight(last + timedelta(days=1))),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_BY_DAY, window)
-        rows = cursor.fetchall()
-        cursor.execute(_TALLIES, window)
-        tallies: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
-        for day, path, purpose, what, name, number in cursor.fetchall():
-            tallies[day, path, purpose, what][name] = number
-    return [
-        ContextStat(
-            account_id=account_id,
-            day=day,
-            scope_path=path,
-            purpose=purpose,
-            **dict(zip(_COUNTERS, counters, strict=True)),
-            p50_ms=p50,
-            p95_ms=p95,
-            reasons=tallies[day, path, purpose, "reasons"],
-            empty=tallies[day, path, purpose, "empty"],
-        )
-        for day, path, purpose, *counters, p50, p95 in rows
-    ]
 
 
 def _percentiles(

@@ -6,12 +6,11 @@ import uuid
 from functools import partial
 
 from facts import isolation, outbox, reindexing
-from retrieval import statistics, vectors
+from retrieval import read_stats, vectors
 from retrieval.cards import marking, nightly, rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
 from retrieval.text import common_lexemes
-from retrieval.traces import partitions
 
 #: Text rows of an account that one round brings into a new form; the next round goes on.
 REINDEXED_AT_ONCE = 5_000
@@ -55,5 +54,5 @@ def compact_card(job_id: str, account_id: str) -> None:
 
 
 def keep_statistics() -> None:
-    """Write the figures of the last finished days, and make the coming months' trace partitions."""
-    isolation.steps(statistics.roll_up_recent, partitions.ensure_trace_partitions)
+    """Bring the figures of every day up to date."""
+    read_stats.roll_up_everywhere()

@@ -31,3 +31,4 @@ class Feedback(Owned):
         verbose_name_plural = "feedback"
         ordering = ["-id"]
         constraints = [one_of("rating", Rating, "feedback_rating_known")]
+        indexes = [models.Index(fields=["account", "created_at"], name="feedback_by_time")]

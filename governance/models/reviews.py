@@ -71,7 +71,9 @@ class Review(Owned):
             ),
         ]
         indexes = [
-            models.Index(fields=["account", "due_at"], name="review_queue", condition=Q(status=ReviewStatus.PENDING))
+            models.Index(fields=["account", "due_at"], name="review_queue", condition=Q(status=ReviewStatus.PENDING)),
+            models.Index(fields=["account", "created_at"], name="review_by_opening"),
+            models.Index(fields=["account", "decided_at"], name="review_by_decision"),
         ]
 
 

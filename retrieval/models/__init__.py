@@ -4,7 +4,7 @@ from retrieval.models.cards import Card, CardChange, CardEdit, CardKind, CardVec
 from retrieval.models.entities import AliasPair, Entity, EntityAlias, Mention, NamesRead, PairState
 from retrieval.models.large_scopes import LargeScope
 from retrieval.models.profiles import ProfileAction, ProfileName, RetrievalProfile, StoredQuery
-from retrieval.models.traces import ContextStat, Trace, TraceKind
+from retrieval.models.traces import ReadStat, Trace, TraceKind
 
 __all__ = [
     "AliasPair",
@@ -14,7 +14,6 @@ __all__ = [
     "CardKind",
     "CardVector",
     "CardVersion",
-    "ContextStat",
     "EditKind",
     "Entity",
     "EntityAlias",
@@ -24,6 +23,7 @@ __all__ = [
     "PairState",
     "ProfileAction",
     "ProfileName",
+    "ReadStat",
     "RetrievalProfile",
     "StoredQuery",
     "Trace",

@@ -81,16 +81,19 @@ class Trace(Owned):
         return f"{self.kind} {self.created_at:%Y-%m-%d %H:%M:%S}"
 
 
-class ContextStat(Owned):
-    """The context calls of one day, scope and purpose in figures; rebuilt from traces, kept after they are gone.
+class ReadStat(Owned):
+    """The reads of one day, kind, scope, purpose and profile in figures; made from traces, kept after they are gone.
 
-    ``reasons`` counts decisions by reason code, ``empty`` packets by empty reason. Durations are in
-    milliseconds.
+    ``reasons`` counts decisions by reason code, ``empty`` answers by empty reason. ``timings`` counts for each stage,
+    and for the whole as ``total``, how many took how long, by bucket of ``facts.spread``, in milliseconds.
+    ``distances`` counts cosine distances by what became of the row, of the latest context calls of the day.
     """
 
     day = models.DateField()
+    kind = models.CharField(max_length=16, choices=TraceKind.choices, default=TraceKind.CONTEXT)
     scope_path = models.CharField(max_length=512)
     purpose = models.CharField(max_length=128, blank=True)
+    profile = models.CharField(max_length=64, blank=True)
     calls = models.PositiveIntegerField()
     calls_with_facts = models.PositiveIntegerField()
     degraded = models.PositiveIntegerField()
@@ -101,14 +104,16 @@ class ContextStat(Owned):
     tokens = models.PositiveBigIntegerField()
     empty = models.JSONField(default=dict)
     reasons = models.JSONField(default=dict)
-    p50_ms = models.FloatField()
-    p95_ms = models.FloatField()
+    timings = models.JSONField(default=dict)
+    distances = models.JSONField(default=dict)
 
     class Meta:
-        ordering = ["-day", "scope_path", "purpose"]
+        ordering = ["-day", "kind", "scope_path", "purpose", "profile"]
         constraints = [
-            models.UniqueConstraint(fields=["account", "day", "scope_path", "purpose"], name="context_stat_once")
+            models.UniqueConstraint(
+                fields=["account", "day", "kind", "scope_path", "purpose", "profile"], name="read_stat_once"
+            )
         ]
 
     def __str__(self) -> str:
-        return f"{self.day} {self.scope_path}"
+        return f"{self.day} {self.kind} {self.scope_path}"

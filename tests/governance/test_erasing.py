@@ -38,7 +38,7 @@ from ingest import capture
 from ingest.models import CandidateOutcome, EventOutcome
 from ingest.observations import Observation
 from retrieval.entities import rebuilding
-from retrieval.models import Card, CardKind, ContextStat, Mention, RetrievalProfile, StoredQuery, Trace
+from retrieval.models import Card, CardKind, ReadStat, Mention, RetrievalProfile, StoredQuery, Trace
 from tests.factories import (
     MARCH,
     MAY,
@@ -296,13 +296,13 @@ def through_every_feature(ada: Subject, bob: Subject, curator) -> None:
         status="ok",
         duration_ms=1.0,
     )
-    ContextStat.objects.create(
+    ReadStat.objects.create(
         account=account,
         day=MARCH.date(),
         scope_path="/support",
         purpose="for Ada Quixworth",
         **dict.fromkeys(("calls", "calls_with_facts", "degraded", "failed", "considered", "served", "withheld"), 1),
-        **dict.fromkeys(("tokens", "p50_ms", "p95_ms"), 1),
+        tokens=1,
     )
     RetrievalProfile.objects.create(
         account=account, name="fast", version=1, settings={}, note="For Ada Quixworth", created_by="x"
