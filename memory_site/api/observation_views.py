@@ -79,11 +79,11 @@ class ObservationsView(APIView):
         principal = principal_of(request)
         values = query_of(request, shapes.ObservationsQuery)
         with account_transaction(principal.account_id):
-            sight = _sight(principal, values)
+            entity = {"entity_type": values.get("entityType") or "", "entity_id": values.get("entityId") or ""}
+            sight = _sight(principal, values, **entity)
             found = observations.find(
                 sight,
-                entity_type=values.get("entityType") or "",
-                entity_id=values.get("entityId") or "",
+                **entity,
                 category=values.get("category") or "",
                 source_type=values.get("sourceType") or "",
                 since=values.get("since"),
@@ -186,7 +186,7 @@ class EntityView(APIView):
         principal = principal_of(request)
         values = query_of(request, shapes.SightQuery)
         with account_transaction(principal.account_id):
-            sight = _sight(principal, values)
+            sight = _sight(principal, values, entity_type=entity_type, entity_id=entity_id)
             summaries = observations.summaries(sight, entity_type=entity_type, entity_id=entity_id)
             rows = list(observations.find(sight, entity_type=entity_type, entity_id=entity_id)[:SHOWN])
             return Response(
@@ -215,7 +215,7 @@ class EntityTimelineView(APIView):
         principal = principal_of(request)
         values = query_of(request, shapes.TimelinePageQuery)
         with account_transaction(principal.account_id):
-            sight = _sight(principal, values)
+            sight = _sight(principal, values, entity_type=entity_type, entity_id=entity_id)
             found = observations.find(sight, entity_type=entity_type, entity_id=entity_id, ended=True)
             rows, cursor = page(found, listing="entity_timeline", **paging(values))
             return Response(
@@ -343,11 +343,14 @@ def forget(request: Request, fact_id: uuid.UUID) -> Response:
     return Response({"id": fact_id, "status": "forgotten", "forget_id": receipt.id})
 
 
-def _sight(principal: Principal, values: dict[str, Any]) -> Sight:
-    """Return as whom and where a call reads."""
+def _sight(principal: Principal, values: dict[str, Any], *, entity_type: str = "", entity_id: str = "") -> Sight:
+    """Return as whom and where a call reads; whom it asks about is its subject where it names no other one."""
     require_right(principal, Right.READ)
     named = values["call_scope"]
     subject = subject_named(principal, values["subject_key"])
+    if subject is None and entity_type and entity_id:
+        asked_about = observations.entities(principal.account_id, entity_type, entity_id)[:2]
+        subject = asked_about[0] if len(asked_about) == 1 else None
     reader = resolve_reader(principal, peer_key=values["reader_key"] or "", subject=subject)
     scopes = (
         readable_scopes(principal, named.path, exact=named.exact)

@@ -103,6 +103,20 @@ def test_what_is_personal_is_for_its_subject_and_nobody_learns_that_it_is_there(
     assert len(reader.get("/context/user/ana", peer_key="ana").json()["observations"]) == 1
 
 
+def test_a_key_that_reads_as_its_subject_reads_as_whom_it_asks_about(account: Account) -> None:
+    fact = FactFactory(subject=SubjectFactory(account=account, key="ana"), statement="Ana is ill.")
+    app = caller_with_key(account, rights=[*RIGHTS, Right.READ_AS_SUBJECT])
+    paths = {
+        "/context/user/ana": ({}, "observations"),
+        "/context/entity/user/ana/timeline": ({}, "timeline"),
+        "/context/observations": ({"entityType": "user", "entityId": "ana"}, "observations"),
+    }
+    for path, (parameters, rows) in paths.items():
+        assert [shown["id"] for shown in app.get(path, **parameters).json()[rows]] == [str(fact.pk)]
+    assert app.get("/context/observations", entityType="user").json()["observations"] == []
+    assert app.get("/context/user/ana", peer_key="ben").status_code == 404
+
+
 def test_an_observation_is_stated_superseded_and_forgotten(account: Account, curator: Any) -> None:
     caller = signed_in(maker_of(curator))
     stated = [
