@@ -7,10 +7,10 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from memory_site import consent_page, health
+from memory_site import consent_page, front_door, health
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", front_door.enter),
     path("favicon.ico", RedirectView.as_view(url=static("memory_site/icon.svg"))),
     path("health", health.health, name="health"),
     path("ready", health.ready, name="ready"),
