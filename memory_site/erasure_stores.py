@@ -8,6 +8,7 @@ from django_q.models import Task
 
 from facts.erasure import Erasing, Store, holds_no_content, register
 from facts.erasure_search import keys_saying
+from memory_site.models import LastFilters, SavedView
 
 
 def register_stores() -> None:
@@ -15,6 +16,8 @@ def register_stores() -> None:
     for store in (
         Store(name="admin_log", tables=("admin.LogEntry",), find=_log, wipe=_wipe_log),
         Store(name="failed_tasks", tables=("django_q.Task",), find=_failed_tasks, wipe=_wipe_failed_tasks),
+        Store(name="saved_views", tables=("memory_site.SavedView",), find=_saved_views, wipe=_delete),
+        Store(name="last_filters", tables=("memory_site.LastFilters",), find=_last_filters, wipe=_delete),
     ):
         register(store)
     for table, because in {
@@ -50,3 +53,19 @@ def _failed_tasks(erasing: Erasing) -> QuerySet:
 
 def _wipe_failed_tasks(erasing: Erasing, rows: QuerySet) -> None:
     rows.update(result=None)
+
+
+def _saved_views(erasing: Erasing) -> QuerySet:
+    """Views of lists that are named after, or look for, what goes."""
+    saying = keys_saying(erasing, SavedView, "name", "query")
+    return SavedView.objects.filter(account_id=erasing.account_id, pk__in=saying)
+
+
+def _last_filters(erasing: Erasing) -> QuerySet:
+    """Filters that look for what goes."""
+    saying = keys_saying(erasing, LastFilters, "query")
+    return LastFilters.objects.filter(account_id=erasing.account_id, pk__in=saying)
+
+
+def _delete(erasing: Erasing, rows: QuerySet) -> None:
+    rows.delete()

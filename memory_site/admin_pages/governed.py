@@ -12,7 +12,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import PAGE_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, QueryDict
+from django.http import Http404, HttpRequest, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.safestring import SafeString
@@ -20,7 +20,7 @@ from django.utils.text import capfirst
 
 from facts.models import Subject
 from governance.models import Role
-from memory_site.admin_pages import sight
+from memory_site.admin_pages import saved_views, sight
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
 
@@ -41,6 +41,17 @@ class BoundedPaginator(Paginator):
     def count(self) -> int:
         """The number of rows, or ``COUNTED + 1`` for "more"."""
         return self.object_list.order_by().values("pk")[: COUNTED + 1].count()
+
+
+class GovernedList(ChangeList):
+    """A list whose links say when they ask for everything: an address without a query is the list as it was left."""
+
+    everything = saved_views.address({})
+
+    def get_query_string(self, new_params: dict[str, Any] | None = None, remove: list[str] | None = None) -> str:
+        """Return the query of a link to this list."""
+        query = super().get_query_string(new_params, remove)
+        return query if query != "?" else self.everything
 
 
 class GovernedAdmin(admin.ModelAdmin):
@@ -115,10 +126,32 @@ class GovernedAdmin(admin.ModelAdmin):
         """Django's own log knows nothing of these records; their history is on their pages and in the audit chain."""
         raise Http404
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Use our kind of list."""
+        return GovernedList
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Show the list under its name, saying what it means when it is empty."""
+        """Show the list under its name, as the person left it, saying what it means when it is empty."""
+        eyes = sight.of(request)
+        if eyes is not None and not request.GET:
+            left = saved_views.last_filters(eyes, self.opts.label)
+            if left:
+                return HttpResponseRedirect(request.path + saved_views.address({**left, saved_views.PUT_BACK: "yes"}))
+        was_put_back = saved_views.PUT_BACK in request.GET
+        request.GET = without(request.GET, saved_views.EVERYTHING, saved_views.PUT_BACK)
         named = {"title": self.title_of_list, "empty": self.empty_list, **(extra_context or {})}
-        return super().changelist_view(request, named)
+        response = super().changelist_view(request, named)
+        changelist = getattr(response, "context_data", {}).get("cl")
+        if eyes is not None and changelist is not None:
+            saved_views.remember(eyes, changelist)
+            response.context_data |= {
+                "tabs": saved_views.tabs(eyes, changelist),
+                "was_put_back": was_put_back,
+                "everything": saved_views.address({}),
+                "may_share": eyes.is_curator,
+                "kept_query": urlencode(saved_views.query_of(changelist)),
+            }
+        return response
 
     def changeform_view(
         self,
@@ -195,6 +228,14 @@ class Queue:
         return f"?{urlencode(values)}" if values else ""
 
 
+def without(query: QueryDict, *names: str) -> QueryDict:
+    """Return a query without some of its parameters."""
+    rest = query.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest
+
+
 def typed(form: QueryDict, name: str) -> str:
     """Return what was typed into a field, without space around it and without NUL, which the database refuses."""
     return form.get(name, "").replace("\x00", "").strip()
@@ -205,13 +246,13 @@ def _listed(page: GovernedAdmin, request: HttpRequest, filters: str) -> QuerySet
     query = QueryDict(filters.replace("%00", ""), mutable=True)
     query.pop(PAGE_VAR, None)
     try:
-        changelist: ChangeList = page.get_changelist_instance(_with_query(request, query))
+        changelist: ChangeList = page.get_changelist_instance(with_query(request, query))
     except IncorrectLookupParameters:
-        changelist = page.get_changelist_instance(_with_query(request, QueryDict()))
+        changelist = page.get_changelist_instance(with_query(request, QueryDict()))
     return changelist.queryset.values_list("pk", flat=True)[:QUEUE_LENGTH]
 
 
-def _with_query(request: HttpRequest, query: QueryDict) -> HttpRequest:
+def with_query(request: HttpRequest, query: QueryDict) -> HttpRequest:
     """Return a request for the list, by the same person."""
     same = HttpRequest()
     same.method, same.path, same.META = "GET", request.path, request.META

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path
 from django.views.decorators.http import require_GET, require_POST
 
-from memory_site.admin_pages import believed_page, device_pages, home, name_pages, sight
+from memory_site.admin_pages import believed_page, device_pages, home, name_pages, playground_page, sight, view_pages
 from memory_site.admin_pages.governed import subjects_called, typed
 from memory_site.api.authentication import ACCOUNT_IN_SESSION
 from memory_site.sign_in import AdminSignInForm
@@ -45,6 +45,10 @@ class MemoryAdminSite(AdminSite):
             path("device/", self.admin_view(device_pages.decide), name="device_login"),
             path("believed/<uuid:pk>/", self.admin_view(require_GET(believed_page.show)), name="believed"),
             path("names/", self.admin_view(name_pages.decide), name="name_pairs"),
+            path("playground/", self.admin_view(playground_page.ask), name="playground"),
+            path("views/keep/", self.admin_view(require_POST(view_pages.keep)), name="view_keep"),
+            path("views/<uuid:pk>/share/", self.admin_view(require_POST(view_pages.share)), name="view_share"),
+            path("views/<uuid:pk>/remove/", self.admin_view(require_POST(view_pages.remove)), name="view_remove"),
             path("subjects.json", self.admin_view(require_GET(self.suggest_subjects)), name="suggest_subjects"),
             *super().get_urls(),
         ]

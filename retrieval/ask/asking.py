@@ -26,6 +26,8 @@ from retrieval.ask.reading import Reading
 from retrieval.ask.request import AskRequest
 from retrieval.ask.tools import Toolbox
 from retrieval.ask.verdict import Verdict
+from retrieval.models import TraceKind
+from retrieval.places import Place
 from retrieval.profiles import overrides
 from retrieval.search.answer import SearchAnswer
 from retrieval.search.searching import search
@@ -50,14 +52,19 @@ class AskAnswer:
     trace_id: uuid.UUID
 
 
-def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
+def ask(
+    *, principal: Principal, request: AskRequest, place: Place | None = None, kind: TraceKind = TraceKind.ASK
+) -> AskAnswer:
     """Return the answer to a question.
+
+    ``place`` replaces where and as whom the caller reads, for whoever has checked that it may; ``kind`` is that of the
+    trace.
 
     Raises ``DomainError`` for what the caller may not ask. A model that fails is no error: the answer says so.
     """
     started = perf_counter()
     asked = replace(request.search, units=(IndexedUnit.FACT,))
-    base = search(principal=principal, request=asked, kind=None)
+    base = search(principal=principal, request=asked, kind=None, place=place)
     # After the search, so that nothing it found begins later than the instant as of which is answered.
     moment = now()
     reading = Reading.of(principal, asked, base.place, moment)
@@ -92,6 +99,7 @@ def ask(*, principal: Principal, request: AskRequest) -> AskAnswer:
             recall=recall,
             visible=reading.visible,
             moment=moment,
+            kind=kind,
             milliseconds=round((perf_counter() - started) * 1000, 2),
         )
         writing.write(trace)

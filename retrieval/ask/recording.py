@@ -49,6 +49,7 @@ def trace_of(
     recall: Mapping[str, Any] | None,
     visible: Visibility,
     moment: datetime,
+    kind: TraceKind,
     milliseconds: float,
 ) -> Trace:
     """Return the unsaved trace. ``found`` is what the tools added; ``base`` without what may not be told any more."""
@@ -62,7 +63,7 @@ def trace_of(
     return Trace(
         id=new_id(),
         **asked_by(principal, place, subject_key=asked.subject_key),
-        kind=TraceKind.ASK,
+        kind=kind,
         query=asked.query,
         purpose=asked.purpose,
         budget=asked.limit,

@@ -70,6 +70,7 @@ from ingest.models import (
     SlackWorkspace,
 )
 from memory_site.api.urls import urlpatterns as api_urls
+from memory_site.models import SavedView
 from memory_site.portal.urls import urlpatterns as portal_urls
 from retrieval import places
 from retrieval.embedders import registry
@@ -305,6 +306,7 @@ def _plant(account: Account) -> dict[type[Model], Model]:
         ImportRun.objects.create(account=account, kind="slack_export", source=MARKER),
         LongJob.objects.create(account=account, kind="slack_export", title=MARKER, unit="messages"),
         AuditEntry.objects.all()[0],
+        SavedView.objects.create(account=account, owner=membership, list_name="facts.Fact", name=MARKER, query={}),
         *_what_is_done(account, fact),
     ]
     return {type(row): row for row in rows}
@@ -551,7 +553,13 @@ def _difference(one: str, other: str) -> str:
 # The admin
 
 #: Pages about another model than the one below which they are.
-ABOUT: dict[str, type[Model]] = {"stored_query_remove": StoredQuery, "audit_trail": Fact, "believed": Subject}
+ABOUT: dict[str, type[Model]] = {
+    "stored_query_remove": StoredQuery,
+    "audit_trail": Fact,
+    "believed": Subject,
+    "view_share": SavedView,
+    "view_remove": SavedView,
+}
 #: Models of the installation, which hold nothing of an account.
 _OF_THE_INSTALLATION = {"facts.user", "django_q", "memory_site"}
 #: About nothing but the caller; and the way to pages outside of the admin, which no model has.
