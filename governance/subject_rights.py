@@ -29,7 +29,7 @@ from governance.sharing.consents import require_person
 REASON_LENGTH = 2000
 
 #: Statuses in which a fact says something of the person, now or of the past, that nobody is deciding about already.
-_CONTESTABLE = frozenset(
+CONTESTABLE = frozenset(
     {Status.ACTIVE, Status.PROVISIONAL, Status.NEEDS_REVALIDATION, Status.HELD, Status.SUPERSEDED, Status.EXPIRED}
 )
 
@@ -46,7 +46,7 @@ def contest(principal: Principal, fact_id: uuid.UUID, *, reason: str) -> Fact:
         raise DomainError("Say what is wrong with it.", code="reason_missing", field="reason")
     with account_transaction(principal.account_id):
         fact = _locked(principal, fact_id)
-        if fact.status not in _CONTESTABLE | {Status.DISPUTED}:
+        if fact.status not in CONTESTABLE | {Status.DISPUTED}:
             raise Conflicting("It is gone, or somebody is deciding about it already.", code="not_contestable")
         if fact.status != Status.DISPUTED:
             fact = feedback.dispute(fact, actor=principal.actor, why="contested_by_subject")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Func, IntegerField, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
-from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from facts.models import Account, Identity, Scope, Subject
+from facts.models import Account, Fact, Scope, Subject
+from facts.vocabulary import Status
 from governance.models import Role
-from memory_site.admin_pages import erasing_page, leaving_page
+from memory_site.admin_pages import erasing_page, leaving_page, subject_pages
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
 
-#: Names shown of one subject.
-SHOWN = 50
+#: Facts of one subject that a list counts at most.
+COUNTED_FACTS = 1_000
 
 
 class AccountAdmin(GovernedAdmin):
@@ -57,12 +59,16 @@ class SubjectAdmin(GovernedAdmin):
 
     list_display = ["called", "key", "kind", "fact_count", "created_at"]
     list_display_links = ["called"]
-    fields = ["key", "name", "kind", "known_as", "fact_count", "created_at"]
     list_filter = ["kind"]
     ordering = ["key"]
     search_fields = ["key"]
     search_help_text = "A key, or the start of a key or name."
-    change_form_template = "memory/subject.html"
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show one subject with what is known of it."""
+        return subject_pages.page(self, request, self.get_or_404(request, object_id))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the page that erases."""
@@ -78,9 +84,18 @@ class SubjectAdmin(GovernedAdmin):
         return eyes.is_curator
 
     def visible(self, eyes: Sight) -> QuerySet[Subject]:
-        """Return the subjects of whom the person knows, each with its current facts in the curated scopes counted."""
-        current = Q(facts__status="active", facts__scope_id__in=eyes.curated_ids)
-        return eyes.subjects().annotate(current_facts=Count("facts", filter=current))
+        """Return the subjects of whom the person knows, each with its current facts in the curated scopes counted.
+
+        They are counted for the subjects of a page only, up to a limit: a join would go through the facts of all.
+        """
+        current = Fact.objects.filter(
+            account_id=eyes.principal.account_id,
+            subject_id=OuterRef("pk"),
+            status=Status.ACTIVE,
+            scope_id__in=eyes.curated_ids,
+        )
+        some = ArraySubquery(current.order_by().values("pk")[: COUNTED_FACTS + 1])
+        return eyes.subjects().annotate(current_facts=Func(some, function="cardinality", output_field=IntegerField()))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Subject], search_term: str
@@ -94,17 +109,12 @@ class SubjectAdmin(GovernedAdmin):
         """The name to show."""
         return isolated(subject.display_name)
 
-    @admin.display(description="known as")
-    def known_as(self, subject: Subject) -> SafeString | str:
-        """Return the names by which platforms know it."""
-        names = Identity.objects.filter(account_id=subject.account_id, subject=subject).order_by("platform", "value")
-        rows = ((identity.platform, isolated(identity.value)) for identity in names[:SHOWN])
-        return format_html_join(", ", "{} {}", rows) or "no other name"
-
     @admin.display(description="current facts")
-    def fact_count(self, subject: Subject) -> int:
+    def fact_count(self, subject: Subject) -> str:
         """How much is known."""
-        return subject.current_facts
+        if subject.current_facts > COUNTED_FACTS:
+            return f"more than {COUNTED_FACTS:,}"
+        return f"{subject.current_facts:,}"
 
 
 class IdentityAdmin(GovernedAdmin):
@@ -115,6 +125,8 @@ class IdentityAdmin(GovernedAdmin):
     list_filter = [SubjectFilter]
     list_select_related = ["subject"]
     ordering = ["platform", "value"]
+    search_fields = ["value__exact"]
+    search_help_text = "The exact name on its platform, such as U0123 or an address."
     needs = Role.CURATOR
 
 
@@ -124,7 +136,10 @@ class MembershipAdmin(GovernedAdmin):
     list_display = ["user", "subject", "created_at"]
     fields = list_display
     list_select_related = ["user", "subject"]
+    list_filter = [SubjectFilter]
     ordering = ["id"]
+    search_fields = ["user__username__istartswith", "user__email__iexact"]
+    search_help_text = "The start of a user name, or an e-mail address."
     change_form_template = "memory/membership.html"
 
     def get_urls(self) -> list[URLPattern]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -178,6 +179,13 @@ class CardAdmin(GovernedAdmin):
         else:
             messages.success(request, "Taken back.")
         return _back(card)
+
+
+def lines_of(eyes: Sight, cards: Sequence[Card]) -> list[list[dict[str, Any]]]:
+    """Return the lines of each card that the person may read, with their facts; one query for all cards."""
+    stored = [sorted(map(Line.stored, card.lines), key=lambda line: sections.place(line.section)) for card in cards]
+    facts = _facts(eyes, {fact_id for lines in stored for line in lines for fact_id in line.facts})
+    return [[shown for line in lines if (shown := _shown(line, facts))["text"] is not None] for lines in stored]
 
 
 def _may_edit(eyes: Sight, card: Card) -> bool:

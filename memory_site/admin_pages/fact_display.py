@@ -14,6 +14,7 @@ from django.utils.timezone import localtime
 
 from facts.lifecycle import MUTABLE
 from facts.models import Fact, FactRevision
+from memory_site.admin_pages.texts import Part, differences
 
 #: Fields of a revision that say nothing to people: digests and references.
 _UNSHOWN = {"identity_key", "scope_id", "start_assumed"}
@@ -35,6 +36,11 @@ class Change:
     label: str
     before: str
     after: str
+
+    @property
+    def words(self) -> list[list[Part]]:
+        """Both in parts, the words that differ marked."""
+        return differences([self.before, self.after])
 
 
 def plain(value: object) -> str:

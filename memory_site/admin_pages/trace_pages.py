@@ -18,61 +18,33 @@ from django.views.decorators.http import require_GET, require_POST
 
 from facts.errors import DomainError
 from facts.models import Fact, IndexedUnit, Passage
+from memory_site.admin_pages import trace_display
 from memory_site.admin_pages.fact_display import instant, moment, plain, words
-from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, typed
+from memory_site.admin_pages.fact_search import facts_called
+from memory_site.admin_pages.governed import GovernedAdmin, Queue, typed
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import isolated, shorten
+from memory_site.admin_pages.texts import Part, differences, isolated, shorten
+from memory_site.admin_pages.trace_find import FindReads
 from retrieval.models import Trace
-from retrieval.traces import replay, why_not
-from retrieval.traces.replay import REPLAYABLE, ReplayMode
+from retrieval.traces import replay, told, why_not
+from retrieval.traces.comparing import Change
+from retrieval.traces.replay import REPLAYABLE, ReplayMode, Row
 from retrieval.traces.writing import unpack
 
-
-class ServedFilter(admin.SimpleListFilter):
-    """Whether a read served any fact."""
-
-    title = "served"
-    parameter_name = "served"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        return [("facts", "Some facts"), ("nothing", "Nothing"), ("withheld", "Something was withheld")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Trace]) -> QuerySet[Trace]:
-        """Keep the chosen ones."""
-        match self.value():
-            case "facts":
-                return queryset.filter(facts_served__gt=0)
-            case "nothing":
-                return queryset.filter(facts_served=0, passages_served=0)
-            case "withheld":
-                return queryset.filter(withheld__gt=0)
-            case _:
-                return queryset
-
-
-class StatusFilter(admin.SimpleListFilter):
-    """How a read ended."""
-
-    title = "status"
-    parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        return [("ok", "Complete"), ("degraded", "Degraded"), ("failed", "Failed")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Trace]) -> QuerySet[Trace]:
-        """Keep the chosen ones."""
-        return queryset.filter(status=self.value()) if self.value() else queryset
+#: Facts offered where words were typed instead of an id.
+OFFERED = 12
 
 
 class TraceAdmin(GovernedAdmin):
     """The trace browser."""
 
-    empty_list = "No read left a trace yet. Every call of POST /v1/context leaves one."
+    empty_list = (
+        "No read left a trace in this time. Every call of POST /v1/context leaves one; look further back above."
+    )
     list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "status", "created"]
     list_display_links = ["asked"]
-    list_filter = [StatusFilter, ServedFilter, SubjectFilter]
+    list_filter = [FindReads]
+    change_list_template = "memory/trace_list.html"
     list_select_related = ["subject"]
     ordering = ["-id"]
 
@@ -109,6 +81,16 @@ class TraceAdmin(GovernedAdmin):
         """When it was read."""
         return instant(trace.created_at)
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list, saying which stretch of reads was looked through."""
+        response = super().changelist_view(request, extra_context)
+        changelist = getattr(response, "context_data", {}).get("cl")
+        if changelist is not None:
+            response.context_data["reads"] = next(
+                (filtered for filtered in changelist.filter_specs if isinstance(filtered, FindReads)), None
+            )
+        return response
+
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses of the two questions that can be asked about a trace."""
         view = self.admin_site.admin_view
@@ -127,34 +109,40 @@ class TraceAdmin(GovernedAdmin):
         except DomainError as error:
             messages.error(request, error.message)
             return redirect(reverse("admin:retrieval_trace_change", args=[pk]))
-        context = self.context(request, title="Asked again", trace=trace, found=found)
+        other = ReplayMode.NOW if mode is ReplayMode.THEN else ReplayMode.THEN
+        context = self.context(
+            request,
+            title="Asked again",
+            trace=trace,
+            found=found,
+            rows=[(row, _reworded(row)) for row in found.rows],
+            changes=Counter(_change(row) for row in found.rows),
+            other=other,
+        )
         return TemplateResponse(request, "memory/trace_replay.html", context)
 
     def why(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         """Say what became of one fact, whether or not it was considered."""
         trace = self.get_or_404(request, str(pk))
-        asked, found, error = typed(request.GET, "fact"), None, ""
-        try:
-            fact = _facts(of(request), [str(uuid.UUID(asked))]).get(str(uuid.UUID(asked)))
-        except ValueError:
-            error = "A fact is named by its id, such as its page shows it."
-        else:
-            if fact is not None and fact.readable:
-                found = why_not.explain(request.principal, trace, fact)
-            else:
-                error = "There is no such fact, or none that you may read."
+        eyes = of(request)
+        asked = typed(request.GET, "fact")
+        facts = eyes.facts().filter(readable=True).select_related("subject", "scope")
+        meant = list(facts_called(facts, asked, account_id=trace.account_id)[:OFFERED]) if asked else []
+        named = len(meant) == 1 and asked == str(meant[0].pk)
+        found = why_not.explain(request.principal, trace, meant[0]) if named else None
         context = self.context(
             request,
             title="Why not this fact?",
             trace=trace,
             asked=asked,
             found=found,
+            offered=[] if named else meant,
             obstacles=[(one, [(name, _figure(value)) for name, value in one.detail.items()]) for one in found.obstacles]
             if found
             else [],
-            error=error,
+            error="" if meant else "There is no such fact, or none that you may read.",
         )
-        return TemplateResponse(request, "memory/trace_why.html", context, status=200 if found else 404)
+        return TemplateResponse(request, "memory/trace_why.html", context, status=200 if meant else 404)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -162,6 +150,7 @@ class TraceAdmin(GovernedAdmin):
         """Show one trace with its decisions."""
         eyes = of(request)
         trace = self.get_or_404(request, object_id)
+        queue = Queue(self, request)
         decisions = unpack(trace.decisions)
         facts = _facts(eyes, [row["id"] for row in decisions if row["unit"] == IndexedUnit.FACT])
         passages = _passages(eyes, [row["id"] for row in decisions if row["unit"] == IndexedUnit.PASSAGE])
@@ -169,11 +158,12 @@ class TraceAdmin(GovernedAdmin):
             row["reason_words"] = words(row["reason"])
             row["fact"] = facts.get(row["id"])
             row["passage"] = passages.get(row["id"])
-            row["share"] = _share(row["fusion_score"])
+        in_parts = trace_display.with_bars(trace, decisions)
         context = self.context(
             request,
             title="Trace",
             trace=trace,
+            subject_address=_subject_address(eyes, trace),
             groups=[
                 (title, [row for row in decisions if row["unit"] == unit])
                 for title, unit in (("Facts", IndexedUnit.FACT), ("Passages, word for word", IndexedUnit.PASSAGE))
@@ -181,11 +171,28 @@ class TraceAdmin(GovernedAdmin):
             reasons=_reasons(decisions),
             actions=Counter(row["action"] for row in decisions),
             strategies=trace.strategies.items() if isinstance(trace.strategies, dict) else [],
-            timings=trace.timings.items() if isinstance(trace.timings, dict) else [],
+            score_parts=trace_display.SCORE_PARTS if in_parts else (),
+            budget=trace_display.budget_of(trace, decisions),
+            stages=trace_display.stages_of(trace),
+            blocked=trace_display.blocked(decisions),
+            told=told.of_trace(trace, eyes.facts().filter(readable=True), _readable_passages(eyes)),
             replayable=trace.kind in REPLAYABLE,
-            used=_share(trace.tokens / trace.budget if trace.budget and trace.budget_unit == "tokens" else None),
+            noun="read",
+            **queue.links(trace.pk),
         )
         return TemplateResponse(request, "memory/trace.html", context)
+
+
+def _change(row: Row) -> str:
+    """Return what became of an item; of one that keeps its place, whether its words do."""
+    if row.compared.change in {Change.SAME, Change.MOVED} and row.line_before != row.line_after:
+        return "reworded"
+    return row.compared.change.value
+
+
+def _reworded(row: Row) -> list[list[Part]]:
+    """Return the line of an item then and again, what differs marked; empty when it does not."""
+    return differences([row.line_before, row.line_after]) if _change(row) == "reworded" else []
 
 
 def _reasons(decisions: list[dict[str, Any]]) -> list[tuple[str, str, int, str]]:
@@ -200,16 +207,21 @@ def _facts(eyes: Sight, ids: list[str]) -> dict[str, Fact]:
     return {str(fact.pk): fact for fact in found}
 
 
+def _subject_address(eyes: Sight, trace: Trace) -> str:
+    """Return the page of whom the read was about, for whoever may open it."""
+    known = trace.subject_id and eyes.is_curator and eyes.subjects().filter(pk=trace.subject_id).exists()
+    return reverse("admin:facts_subject_change", args=[trace.subject_id]) if known else ""
+
+
+def _readable_passages(eyes: Sight) -> QuerySet[Passage]:
+    """Return the passages whose event may be read."""
+    return Passage.objects.filter(account_id=eyes.principal.account_id, event__in=eyes.events())
+
+
 def _passages(eyes: Sight, ids: list[str]) -> dict[str, Passage]:
-    """Return the considered passages whose event may be read."""
-    found = Passage.objects.filter(account_id=eyes.principal.account_id, pk__in=[uuid.UUID(text) for text in ids])
-    found = found.filter(event__in=eyes.events()).select_related("subject")
+    """Return the considered passages that may be read."""
+    found = _readable_passages(eyes).filter(pk__in=[uuid.UUID(text) for text in ids]).select_related("subject")
     return {str(passage.pk): passage for passage in found}
-
-
-def _share(value: float | None) -> int | None:
-    """Return a part of one in whole percent, for a bar."""
-    return None if value is None else round(100 * min(max(value, 0.0), 1.0))
 
 
 def _figure(value: object) -> str:

@@ -80,8 +80,8 @@ def block(packet: Packet) -> str:
     warnings = [warning for warning in packet.warnings if not warning.startswith(_FOR_THE_CALLER)]
     sections = [
         *((heading, _card_lines(packet.cards, kind)) for kind, heading in _HEADINGS.items()),
-        ("Facts:", [_fact(fact) for fact in packet.facts]),
-        ("Said before:", [_passage(passage) for passage in packet.passages]),
+        ("Facts:", [served_fact_line(fact) for fact in packet.facts]),
+        ("Said before:", [served_passage_line(passage) for passage in packet.passages]),
         ("Notes:", [f"- {escape(warning)}" for warning in warnings]),
     ]
     lines = [line for title, items in sections if items for line in (title, *items)]
@@ -129,7 +129,8 @@ def _profile(cards: Sequence[ServedCard]) -> str:
     return profile
 
 
-def _fact(fact: ServedFact) -> str:
+def served_fact_line(fact: ServedFact) -> str:
+    """Return the line of a fact of a packet, with what has to be said about it."""
     return fact_line(fact.statement, fact.valid_from, remarks=_remarks(fact))
 
 
@@ -139,7 +140,8 @@ def _remarks(fact: ServedFact) -> list[str]:
     return [*remarks, "possibly conflicting"] if fact.possibly_conflicting else remarks
 
 
-def _passage(passage: ServedPassage) -> str:
+def served_passage_line(passage: ServedPassage) -> str:
+    """Return the line of a passage of a packet."""
     return passage_line(passage.text, passage.speaker, passage.occurred_at)
 
 

@@ -17,6 +17,7 @@ from facts.errors import DomainError, NotFound
 from facts.models import IndexedUnit
 from facts.tenancy import account_transaction
 from governance.access import Principal
+from retrieval.context import rendering
 from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.context.packet import Packet
 from retrieval.models import Trace, TraceKind
@@ -55,11 +56,14 @@ class Key(NamedTuple):
 class Row:
     """One item of both answers with its places, why it was served or not in each, and its text as far as shown.
 
-    A reason is ``None`` for what was not considered and could not be explained.
+    ``line_before`` and ``line_after`` are what it was in the prompt, ``None`` where it was not served. A reason is
+    ``None`` for what was not considered and could not be explained.
     """
 
     compared: Compared[Key]
     text: str
+    line_before: str | None
+    line_after: str | None
     reason_before: str | None
     reason_after: str | None
 
@@ -177,10 +181,10 @@ def _notes(original: Trace, replayed: Trace, mode: ReplayMode) -> list[str]:
 
 
 def _compared(principal: Principal, original: Trace, replayed: Trace, mode: ReplayMode, notes: Sequence[str]) -> Replay:
-    texts = {
-        **_texts(selectors.packet_of(principal, original).packet),
-        **_texts(selectors.packet_of(principal, replayed).packet),
-    }
+    packet_before = selectors.packet_of(principal, original).packet
+    packet_after = selectors.packet_of(principal, replayed).packet
+    texts = {**_texts(packet_before), **_texts(packet_after)}
+    lines_before, lines_after = _lines(packet_before), _lines(packet_after)
     rows = compare(served_keys(original), served_keys(replayed))
     shown = [row for row in rows if row.item in texts]
     before = _Reasons(principal, original)
@@ -193,6 +197,8 @@ def _compared(principal: Principal, original: Trace, replayed: Trace, mode: Repl
             Row(
                 compared=row,
                 text=texts[row.item],
+                line_before=lines_before.get(row.item),
+                line_after=lines_after.get(row.item),
                 reason_before=before.of(row.item, missing=row.change is Change.ADDED),
                 reason_after=after.of(row.item, missing=row.change is Change.MISSING),
             )
@@ -217,6 +223,13 @@ def served_keys(trace: Trace) -> list[Key]:
 def _texts(packet: Packet) -> dict[Key, str]:
     facts = {Key(IndexedUnit.FACT, fact.id): fact.statement for fact in packet.facts}
     return facts | {Key(IndexedUnit.PASSAGE, passage.id): passage.text for passage in packet.passages}
+
+
+def _lines(packet: Packet) -> dict[Key, str]:
+    facts = {Key(IndexedUnit.FACT, fact.id): rendering.served_fact_line(fact) for fact in packet.facts}
+    return facts | {
+        Key(IndexedUnit.PASSAGE, passage.id): rendering.served_passage_line(passage) for passage in packet.passages
+    }
 
 
 class _Reasons:

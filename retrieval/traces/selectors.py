@@ -157,16 +157,16 @@ def packet_of(principal: Principal, trace: Trace) -> Rendered:
     readable_facts = facts(principal, reader, scopes=scopes).filter(withheld=Withheld.NOTHING)
     readable_passages = Passage.objects.filter(visible_to(reader), scope__in=scopes, withheld=Withheld.NOTHING)
     visible = of_reader(reader, scopes, account_id=trace.account_id)
-    served_facts = _served_facts(trace, revisions, readable_facts, visible)
-    served_passages = _served_passages(trace, passages, readable_passages)
+    told_facts = served_facts(trace, revisions, readable_facts, visible)
+    told_passages = served_passages(trace, passages, readable_passages)
     packet = Packet(
-        facts=served_facts,
-        passages=served_passages,
+        facts=told_facts,
+        passages=told_passages,
         warnings=list(trace.warnings),
         status=PacketStatus(trace.status),
         empty_reason=EmptyReason(trace.empty_reason) if trace.empty_reason else None,
     )
-    return Rendered(packet=packet, gone=len(included) - len(served_facts) - len(served_passages))
+    return Rendered(packet=packet, gone=len(included) - len(told_facts) - len(told_passages))
 
 
 def rereader(principal: Principal, trace: Trace) -> Reader:
@@ -190,15 +190,19 @@ def _made_by(principal: Principal, trace: Trace) -> bool:
     return Trace.objects.filter(account_id=trace.account_id, pk=original, credential_id=principal.pk).exists()
 
 
-def _served_facts(
-    trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact], visible: Visibility
+def served_facts(
+    trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Fact], visible: Visibility | None
 ) -> list[ServedFact]:
+    """Return the facts of these decisions as they were served, in their order, as far as they are ``readable``.
+
+    Their sources are told as far as ``visible``; ``None``: not at all.
+    """
     rows = FactRevision.objects.filter(
         account_id=trace.account_id, fact__in=readable.filter(pk__in=list(decisions)).order_by().values("pk")
     ).select_related("fact", "fact__subject", "fact__scope")
     then = {row.fact_id: row for row in rows if row.version == decisions[row.fact_id]["revision"]}
     shown = [fact_id for fact_id in decisions if fact_id in then]
-    sources = candidates.sources(visible, shown) if shown else {}
+    sources = candidates.sources(visible, shown) if shown and visible is not None else {}
     return [
         _served_fact(then[fact_id], trace, decisions[fact_id]["fusion_score"], sources.get(fact_id, ()))
         for fact_id in sorted(shown, key=lambda fact_id: decisions[fact_id]["rank"] or len(trace.decisions))
@@ -243,9 +247,8 @@ def _served_fact(
     )
 
 
-def _served_passages(
-    trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Passage]
-) -> list[ServedPassage]:
+def served_passages(trace: Trace, decisions: dict[uuid.UUID, dict], readable: QuerySet[Passage]) -> list[ServedPassage]:
+    """Return the passages of these decisions in their order, as far as they are ``readable`` and not withdrawn."""
     rows = readable.filter(
         account_id=trace.account_id, pk__in=list(decisions), event__withdrawn_at__isnull=True
     ).select_related("event")

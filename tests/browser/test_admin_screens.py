@@ -25,7 +25,7 @@ WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
 AXE = {"preload": False}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
 #: Pages that the documentation shows.
-PICTURED = ("home", "conflict", "trace", "fact")
+PICTURED = ("home", "conflict", "trace", "fact", "subject")
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def _pages(room: Room, *, look: str) -> dict[str, str]:
             "gate rule": "/admin/governance/gaterule/cell/?level=scope&sensitivity=internal",
             "profiles": "/admin/retrieval/retrievalprofile/",
             "profile": "/admin/retrieval/retrievalprofile/edit/?name=context",
+            "reads of a fact": f"/admin/retrieval/trace/?fact={lisbon.pk}",
             "why not": f"/admin/retrieval/trace/{scene.trace.pk}/why/?fact={lisbon.pk}",
             "new key": "/admin/governance/apikey/new/",
             "password": "/admin/password_change/",

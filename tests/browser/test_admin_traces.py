@@ -34,7 +34,7 @@ def test_a_trace_is_asked_again_and_about_a_fact(page: Page, live_server) -> Non
     expect(page.locator("table.decisions")).to_contain_text("not recorded yet")
     check_look(page)
     room.open(page, trace)
-    page.get_by_label("Id of a fact").fill(str(late.pk))
+    page.get_by_label("Words of a fact, or its id").fill(str(late.pk))
     page.keyboard.press("Enter")
     expect(page.locator("ol.timeline")).to_contain_text("It was not recorded yet.")
     check_look(page)
