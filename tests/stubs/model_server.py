@@ -13,8 +13,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.stubs.serving import serving
 
 MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
@@ -69,24 +71,8 @@ class ModelServer:
 def running() -> Iterator[ModelServer]:
     """Serve until the block ends."""
     state = ModelServer()
-
-    class Handler(_Handler):
-        server_state = state
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    # A client that goes away is part of the script.
-    server.handle_error = lambda request, client_address: None
-    state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    with serving(_Handler, state):
         yield state
-    finally:
-        state.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def facts(*rows: Mapping[str, Any]) -> str:

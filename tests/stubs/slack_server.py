@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.stubs.serving import serving
 
 TOKEN = "xoxb-stub"
 TEAM, BOT, APP = "T1", "UBOT", "A1"
@@ -176,24 +178,8 @@ class SlackServer:
 def running() -> Iterator[SlackServer]:
     """Serve until the block ends."""
     state = SlackServer()
-
-    class Handler(_Handler):
-        server_state = state
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    # A client that goes away is part of the script.
-    server.handle_error = lambda request, client_address: None
-    state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    with serving(_Handler, state):
         yield state
-    finally:
-        state.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

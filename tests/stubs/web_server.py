@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.stubs.serving import serving
 
 HTML = "text/html; charset=utf-8"
 
@@ -51,24 +53,8 @@ class WebServer:
 def running() -> Iterator[WebServer]:
     """Serve until the block ends."""
     state = WebServer()
-
-    class Handler(_Handler):
-        server_state = state
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    # A client that goes away is part of what is tested.
-    server.handle_error = lambda request, client_address: None
-    state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    with serving(_Handler, state):
         yield state
-    finally:
-        state.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def says(body: str | bytes, *, content_type: str = HTML, status: int = 200, **headers: str) -> Reply:
