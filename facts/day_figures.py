@@ -193,7 +193,7 @@ def sums(
             found.spreads.setdefault((name, key), {})[int(bucket)] = number
     for counted in _counted.values():
         if set(counted.names) & set(wanted):
-            for row in _live(account_id, counted):
+            for row in _live(account_id, counted, last=last):
                 if row.name in wanted and first <= row.day <= last and (paths is None or row.scope_path in paths):
                     found.add(row)
     return found
@@ -227,9 +227,9 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, tzinfo=UTC)
 
 
-def _live(account_id: uuid.UUID, counted: Counted) -> list[DayFigure]:
+def _live(account_id: uuid.UUID, counted: Counted, *, last: date) -> list[DayFigure]:
     start, end = live_span(counted_until(account_id, counted.name))
-    return counted.count(account_id, start, end)
+    return counted.count(account_id, start, end) if start.date() <= last else []
 
 
 def _replace(counted: Counted, account_id: uuid.UUID, day: date, until: datetime) -> int:

@@ -86,10 +86,12 @@ def write_day(account_id: uuid.UUID, day: date, until: datetime) -> int:
     return len(rows)
 
 
-def live(account_id: uuid.UUID) -> tuple[list[ReadStat], datetime]:
+def live(account_id: uuid.UUID, *, last: date) -> tuple[list[ReadStat], datetime]:
     """Return unsaved rows of the reads since the figures were written, at most :data:`LIVE_READS`, and until when they
-    reach."""
+    reach; none where the day ``last`` was over by then."""
     start, end = day_figures.live_span(day_figures.counted_until(account_id, SOURCE))
+    if start.date() > last:
+        return [], start
     found = Trace.objects.filter(account_id=account_id, id__gte=lower_bound(start), id__lt=lower_bound(end))
     beyond = found.order_by("id").values_list("id", flat=True)[LIVE_READS : LIVE_READS + 1]
     last = next(iter(beyond), None)

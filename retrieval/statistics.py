@@ -144,7 +144,7 @@ def reads(
     Costs the same however many traces there are: it reads what was counted, and at most
     :data:`retrieval.read_stats.LIVE_READS` traces that came since. Runs in the account's transaction.
     """
-    rows, until = read_stats.live(account_id)
+    rows, until = read_stats.live(account_id, last=last)
     found = Reads(until=until)
     window = {"account": account_id, "first": first, "last": last, "purpose": purpose}
     _add_stored(found, {**window, "paths": None if paths is None else list(paths)})

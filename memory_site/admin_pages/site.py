@@ -11,20 +11,21 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path
 from django.views.decorators.http import require_GET, require_POST
 
-from memory_site.admin_pages import believed_page, device_pages, home, name_pages, playground_page, sight, view_pages
+from memory_site.admin_pages import (
+    believed_page,
+    device_pages,
+    figures_page,
+    home,
+    name_pages,
+    navigation,
+    playground_page,
+    sight,
+    view_pages,
+)
 from memory_site.admin_pages.governed import subjects_called, typed
 from memory_site.api.authentication import ACCOUNT_IN_SESSION
 from memory_site.sign_in import AdminSignInForm
 
-#: The navigation: by what people come for, not by app. Models that are missing here are listed last.
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Decide", ("ConflictSet", "Review", "Action")),
-    ("Memory", ("Fact", "Card", "Event", "Subject", "Scope", "MoodEntry", "Suppression")),
-    ("Reads", ("Trace", "RetrievalProfile")),
-    ("Channels", ("SlackChannel", "SlackWorkspace", "OptOut", "SlackReceipt")),
-    ("Account", ("GateRule", "ActionRule", "DeliveryTarget", "ApiKey", "Membership", "Grant", "Identity", "Account")),
-    ("Records", ("LongJob", "Job", "Delivery", "AuditEntry", "ForgetReceipt", "Leaving")),
-)
 #: Suggestions for one typed name.
 SUGGESTIONS = 12
 
@@ -44,6 +45,7 @@ class MemoryAdminSite(AdminSite):
             path("account/", self.admin_view(require_POST(self.choose_account)), name="choose_account"),
             path("device/", self.admin_view(device_pages.decide), name="device_login"),
             path("believed/<uuid:pk>/", self.admin_view(require_GET(believed_page.show)), name="believed"),
+            path("figures/", self.admin_view(require_GET(figures_page.show)), name="figures"),
             path("names/", self.admin_view(name_pages.decide), name="name_pairs"),
             path("playground/", self.admin_view(playground_page.ask), name="playground"),
             path("views/keep/", self.admin_view(require_POST(view_pages.keep)), name="view_keep"),
@@ -73,15 +75,7 @@ class MemoryAdminSite(AdminSite):
         for model in models.values():
             page = self._registry[model["model"]]
             model["name"] = getattr(page, "title_of_list", model["name"])
-        groups = [
-            {"name": title, "models": [models.pop(name) for name in names if name in models]} for title, names in GROUPS
-        ]
-        groups.append({"name": "Operations", "models": list(models.values())})
-        return [
-            {**group, "app_label": group["name"].split()[0].lower(), "app_url": "", "has_module_perms": True}
-            for group in groups
-            if group["models"]
-        ]
+        return navigation.groups(models, eyes)
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show what waits, or what to do first; to somebody without an account, how to get into one."""
