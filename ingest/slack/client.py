@@ -12,12 +12,9 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 from django.conf import settings
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
-
-from facts import outgoing
 
 #: Seconds that one call may take.
 CALL_SECONDS = 20
@@ -101,6 +98,10 @@ class Slack:
 
     def file_text(self, url: str) -> str | None:
         """Download a file of text with the bot's token; ``None`` where it lies elsewhere, is no text, or too large."""
+        import httpx2
+
+        from facts import outgoing
+
         if not is_slacks_own(url):
             return None
         try:

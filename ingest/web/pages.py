@@ -9,10 +9,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 from django.conf import settings
 
-from facts import outgoing
 from facts.errors import DomainError
 from facts.guarded_requests import Limits, SendFailed, send
 from facts.public_addresses import check_url
@@ -76,6 +74,10 @@ def _directly(url: str) -> Page:
 
 def _by_reader(url: str) -> Page:
     """Ask the Jina Reader, which answers with a page's title and main text as JSON."""
+    import httpx2
+
+    from facts import outgoing
+
     try:
         with outgoing.client(max_reply_bytes=settings.MEMORY_FETCH_BYTES) as client:
             reply = client.post(

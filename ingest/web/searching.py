@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 from django.conf import settings
 
-from facts import outgoing
 from facts.errors import DomainError
 from facts.public_addresses import AddressRefused
 from ingest.normalise import clean_text
@@ -55,6 +53,10 @@ class Found:
 
 def search(query: str, *, limit: int) -> list[Found]:
     """Return up to ``limit`` results, best first. Raises :class:`SearchUnavailable` and :class:`SearchFailed`."""
+    import httpx2
+
+    from facts import outgoing
+
     if not settings.TAVILY_API_KEY:
         raise SearchUnavailable
     try:
