@@ -16,7 +16,7 @@ from governance.models import Review
 from governance.reviewing import review_claims, reviews
 
 #: Reviews in one go.
-MAX_ITEMS = 200
+MAX_ITEMS = 500
 
 
 class BulkVerb(StrEnum):

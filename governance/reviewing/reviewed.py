@@ -11,6 +11,10 @@ CHANGED_BY_REPETITION = frozenset({"corroboration", "last_reinforced_at"})
 
 def is_unchanged(fact: Fact, *, since: int | None) -> bool:
     """Tell whether a fact says, and may be seen as, what it did at version ``since``; mere repetition is no change."""
-    reviewed = FactRevision.objects.get(account_id=fact.account_id, fact=fact, version=since)
+    return says_the_same(fact, FactRevision.objects.get(account_id=fact.account_id, fact=fact, version=since))
+
+
+def says_the_same(fact: Fact, reviewed: FactRevision) -> bool:
+    """Tell the same of a revision that is at hand; no query."""
     names = ("status", *(set(lifecycle.MUTABLE) - CHANGED_BY_REPETITION))
     return all(getattr(fact, name) == getattr(reviewed, name) for name in names)

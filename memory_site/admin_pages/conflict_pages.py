@@ -2,59 +2,56 @@
 
 from __future__ import annotations
 
-import re
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import timedelta
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.dateparse import parse_date
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from facts import resolution
 from facts.clock import now
 from facts.errors import DomainError
-from facts.models import AuditEntry, ConflictDecision, ConflictMember, ConflictSet, Evidence, Fact
+from facts.models import AuditEntry, ConflictDecision, ConflictSet
 from facts.vocabulary import ConflictStatus
 from governance import conflicts
-from governance.access import Principal
-from memory_site.admin_pages import threads
+from governance.models import LookedAt, Remark
+from governance.reviewing import presence
+from governance.reviewing.deciders import deciders_at
+from memory_site.admin_pages import conflict_form
+from memory_site.admin_pages.conflict_form import ASIDES, VERBS
+from memory_site.admin_pages.conflict_sides import Side, sides_of
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
-from memory_site.admin_pages.fact_display import claim_rows, instant
+from memory_site.admin_pages.deciding import asked, surroundings
+from memory_site.admin_pages.deciding.hands import HandsFilter
+from memory_site.admin_pages.deciding.stale import moved, versions_of
+from memory_site.admin_pages.fact_display import instant
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
 from memory_site.admin_pages.governed import typed as text_of
 from memory_site.admin_pages.sight import Sight, of
-from memory_site.admin_pages.texts import Part, differences
+from memory_site.admin_pages.texts import isolated
 
-#: What each decision did, for the message after it and in the history.
-VERBS = {
-    "keep_one": "One side was kept; the others ended or never took effect.",
-    "keep_one_never_true": "One side was kept; the others were never true.",
-    "reject_all": "No side was ever true.",
-    "keep_by_qualifier": "All sides were kept, each under its own condition.",
-    "keep_by_interval": "All sides were kept, each in its own time.",
-    "keep_as_events": "All sides were kept as separate occurrences.",
-    "dismiss": "There is no contradiction; it will not be proposed again.",
-    "defer": "Put off.",
-}
-_CHANGES = {
-    "conflict.joined": "a fact joined",
-    "conflict.left": "a fact left",
-    "conflict.reopened": "it was opened again",
-    "conflict.undone": "a decision was undone",
-    "conflict.resolved": "it was resolved",
-    "conflict.dismissed": "it was dismissed",
-    "conflict.dissolved": "it dissolved: fewer than two facts were left",
-    "conflict.decided.defer": "it was put off",
-}
+#: Days that one press puts a conflict off.
+PUT_OFF_DAYS = 7
+#: People offered to give a conflict to.
+OFFERED_PEOPLE = 100
+#: What makes a set another one than it was.
+_CHANGES = (
+    "conflict.joined",
+    "conflict.left",
+    "conflict.reopened",
+    "conflict.undone",
+    "conflict.resolved",
+    "conflict.dismissed",
+    "conflict.dissolved",
+    "conflict.decided.defer",
+)
 
 
 class WaitingFilter(DefaultChoiceFilter):
@@ -88,31 +85,15 @@ class WaitingFilter(DefaultChoiceFilter):
                 return queryset.filter(status=status)
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One member as the page shows it. ``statement`` is in parts, those that differ marked."""
-
-    number: int
-    fact: Fact
-    withheld: bool
-    joined_since: bool
-    consequence: str
-    statement: list[Part]
-    rows: list[Any]
-    excerpts: list[threads.Excerpt]
-    more_evidence: int
-    typed: Mapping[str, str]
-
-
 class ConflictAdmin(GovernedAdmin):
     """The queue of conflict sets, and the page on which a curator decides one."""
 
     list_title = "Conflicts"
     empty_list = "No conflict waits. When two facts cannot both hold, both are withheld from readers and appear here."
-    list_display = ["what", "about", "scope", "kind_words", "opened", "due", "state"]
+    list_display = ["what", "about", "scope", "kind_words", "opened", "due", "hands", "state"]
     list_display_links = ["what"]
-    list_filter = [WaitingFilter, "kind", SubjectFilter]
-    list_select_related = ["subject", "scope"]
+    list_filter = [WaitingFilter, HandsFilter, "kind", SubjectFilter]
+    list_select_related = ["subject", "scope", "assignee__user"]
     ordering = ["opened_at", "id"]
 
     def is_open_to(self, eyes: Sight) -> bool:
@@ -158,6 +139,11 @@ class ConflictAdmin(GovernedAdmin):
         """When it should be decided."""
         return instant(conflict.due_at)
 
+    @admin.display(description="in the hands of")
+    def hands(self, conflict: ConflictSet) -> SafeString | str:
+        """Who has taken it."""
+        return isolated(presence.name_of(conflict.assignee)) if conflict.assignee else "–"
+
     @admin.display(description="state")
     def state(self, conflict: ConflictSet) -> str:
         """Where it stands, in words."""
@@ -176,15 +162,20 @@ class ConflictAdmin(GovernedAdmin):
         conflict = self.get_or_404(request, str(pk))
         queue = Queue(self, request)
         following = queue.after(pk)
+        verb = request.POST.get("verb", "")
         try:
-            decision = _decide(request.principal, conflict, request.POST)
+            if verb in ASIDES:
+                conflict_form.aside(request.principal, conflict, request.POST)
+                messages.success(request, ASIDES[verb])
+                return redirect(_address(pk) + queue.query())
+            decision = conflict_form.decide(request.principal, conflict, request.POST)
         except DomainError as error:
             conflict.refresh_from_db()
             return self._page(request, conflict, queue=queue, error=error)
+        presence.leave(request.principal, object_id=pk)
         if following == str(pk):
             following = None
-        query = queue.query(decided=str(decision.id))
-        return redirect(reverse("admin:facts_conflictset_change", args=[following or pk]) + query)
+        return redirect(_address(following or pk) + queue.query(decided=str(decision.id)))
 
     def undo(self, request: HttpRequest, pk: uuid.UUID, decision: uuid.UUID) -> HttpResponse:
         """Take a decision back and show the set again."""
@@ -193,8 +184,7 @@ class ConflictAdmin(GovernedAdmin):
             conflicts.undo(request.principal, decision, rationale=text_of(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, conflict, error=error)
-        query = Queue(self, request).query(undone="1")
-        return redirect(reverse("admin:facts_conflictset_change", args=[pk]) + query)
+        return redirect(_address(pk) + Queue(self, request).query(undone="1"))
 
     def _page(
         self,
@@ -207,31 +197,95 @@ class ConflictAdmin(GovernedAdmin):
         eyes = of(request)
         queue = queue or Queue(self, request)
         typed = request.POST if error is not None else QueryDict()
-        stale = _changed_since(conflict, _version(typed)) if error is not None else []
-        decisions = list(conflict.decisions.all()[:20])
-        done = _decision_named(eyes, request.GET.get("decided"))
+        changed = _changed_since(conflict, conflict_form.version(typed)) if error is not None else []
+        joined = {entry.metadata.get("fact") for entry in changed}
+        sides = sides_of(eyes, conflict, typed=typed, joined=joined)
         is_open = conflict.status == ConflictStatus.OPEN
+        may_decide = is_open and conflicts.may_decide(eyes.principal, conflict.scope.path)
         context = self.context(
             request,
             title=f"Conflict about {conflict.subject.display_name}",
-            conflict=conflict,
-            sides=_sides(eyes, conflict, typed=typed, stale={entry.metadata.get("fact") for entry in stale}),
-            is_open=is_open,
             noun="conflict",
-            may_decide=is_open and conflicts.may_decide(eyes.principal, conflict.scope.path),
-            decisions=[(row, VERBS.get(row.verb, row.verb)) for row in decisions],
-            undoable=decisions[0] if decisions and resolution.may_undo(decisions[0]) else None,
-            done=done,
-            done_text=VERBS.get(done.verb, done.verb) if done else "",
-            done_undoable=done is not None and resolution.may_undo(done),
-            undone="undone" in request.GET,
+            conflict=conflict,
+            sides=sides,
+            is_open=is_open,
+            may_decide=may_decide,
+            question=asked.of_conflict(conflict),
+            is_overdue=is_open and conflict.due_at is not None and conflict.due_at < now(),
+            put_off_until=f"{now() + timedelta(days=PUT_OFF_DAYS):%Y-%m-%d}",
             error=error,
-            stale=[(entry, _CHANGES.get(entry.action, entry.action)) for entry in stale],
             typed=typed,
+            **_what_changed(sides, changed, typed, error),
+            **_around(eyes, conflict, sides, may_decide=may_decide),
+            **_decided(eyes, conflict, request, queue),
             **queue.links(conflict.pk),
         )
         status = 200 if error is None else error.status
         return TemplateResponse(request, "memory/conflict.html", context, status=status)
+
+
+def _address(pk: object) -> str:
+    return reverse("admin:facts_conflictset_change", args=[pk])
+
+
+def _what_changed(
+    sides: list[Side], changed: list[AuditEntry], typed: QueryDict, error: DomainError | None
+) -> dict[str, Any]:
+    """Return what was seen, what it is now, and what was about to be decided."""
+    facts = [side.fact for side in sides]
+    is_stale = error is not None and error.code in {"stale_version", "conflict_already_resolved"}
+    return {
+        "is_stale": is_stale,
+        "stale": [(entry, surroundings.HAPPENED[entry.action]) for entry in changed],
+        "moved": moved(facts, versions_of(typed.getlist("seen"))) if is_stale else [],
+        "meant": conflict_form.meant(typed, facts) if is_stale else "",
+    }
+
+
+def _around(eyes: Sight, conflict: ConflictSet, sides: list[Side], *, may_decide: bool) -> dict[str, Any]:
+    """Return what lies around the set: who else looks, whose it is, readers, uses, near facts, remarks, history."""
+    facts = [side.fact for side in sides]
+    account_id = conflict.account_id
+    people = deciders_at(account_id, conflict.scope.path) if may_decide else []
+    uses = surroundings.uses(eyes, facts)
+    return {
+        "others_here": surroundings.others_here(eyes, about=LookedAt.CONFLICT_SET, object_id=conflict.pk),
+        "mine": conflict.assignee_id is not None and conflict.assignee_id == eyes.principal.membership_id,
+        "taken_by": presence.name_of(conflict.assignee) if conflict.assignee else "",
+        "deciders": [(one, presence.name_of(one)) for one in people[:OFFERED_PEOPLE]],
+        "assignee_id": conflict.assignee_id,
+        "choices": surroundings.choices_of_conflict(eyes, conflict.kind, facts) if may_decide else [],
+        "uses": [(side.number, uses.get(side.fact.pk)) for side in sides],
+        "near": surroundings.near(eyes, facts),
+        "remarks": surroundings.remarks_on(Remark.objects.filter(account_id=account_id, conflict_set=conflict)),
+        "history": surroundings.history(account_id, "conflict_set", conflict.pk),
+    }
+
+
+def _decided(eyes: Sight, conflict: ConflictSet, request: HttpRequest, queue: Queue) -> dict[str, Any]:
+    """Return the decisions about the set, and what the address says was decided a moment ago."""
+    decisions = list(conflict.decisions.all()[:20])
+    done = _decision_named(eyes, request.GET.get("decided"))
+    undoable = decisions[0] if decisions and resolution.may_undo(decisions[0]) else None
+    elsewhere = done is not None and done.conflict_set_id != conflict.pk
+    return {
+        "decisions": [(row, VERBS.get(row.verb, row.verb)) for row in decisions],
+        "undoable": undoable,
+        "undo_last": _undo_address(undoable),
+        "done": done,
+        "done_text": VERBS.get(done.verb, done.verb) if done else "",
+        "done_about": done.conflict_set.subject.display_name if done else "",
+        "done_look": _address(done.conflict_set_id) + queue.query() if elsewhere else "",
+        "done_undoable": done is not None and resolution.may_undo(done),
+        "undo_done": _undo_address(done),
+        "undone": "undone" in request.GET,
+        "go_on": reverse("admin:governance_review_changelist") + "?state=pending",
+        "go_on_words": "To the reviews that wait",
+    }
+
+
+def _undo_address(decision: ConflictDecision | None) -> str:
+    return reverse("admin:conflict_undo", args=[decision.conflict_set_id, decision.pk]) if decision else ""
 
 
 def _decision_named(eyes: Sight, text: str | None) -> ConflictDecision | None:
@@ -252,166 +306,3 @@ def _changed_since(conflict: ConflictSet, version: int) -> list[AuditEntry]:
         account_id=conflict.account_id, object_type="conflict_set", object_id=str(conflict.pk), action__in=_CHANGES
     )
     return list(entries.filter(metadata__version__gt=version).order_by("seq")[:20])
-
-
-def _sides(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, stale: set[object]) -> list[Side]:
-    """Return the members to compare: the current ones or, of a closed set, those it was decided about."""
-    memberships = ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict)
-    if conflict.status == ConflictStatus.OPEN:
-        memberships = memberships.filter(left_at__isnull=True)
-    members = list(memberships)
-    facts = eyes.facts().select_related("scope", "subject").in_bulk([member.fact_id for member in members])
-    evidence = Evidence.objects.filter(account_id=conflict.account_id, fact_id__in=facts)
-    evidence = evidence.select_related("event", "event__speaker", "event__subject", "event__scope")
-    rows = [row for row in evidence.order_by("-event__occurred_at")[:200] if facts[row.fact_id].readable]
-    counts: dict[uuid.UUID, int] = {}
-    shown = []
-    for row in rows:
-        counts[row.fact_id] = counts.get(row.fact_id, 0) + 1
-        if counts[row.fact_id] <= threads.SHOWN_EVIDENCE:
-            shown.append(row)
-    quoted = threads.excerpts(eyes, shown)
-    # The older belief first: what was known, then what came.
-    members = sorted((member for member in members if member.fact_id in facts), key=lambda member: member.fact_id)
-    in_order = [facts[member.fact_id] for member in members]
-    statements = differences([fact.statement if fact.readable else "" for fact in in_order])
-    claims = claim_rows(in_order)
-    return [
-        Side(
-            number=number,
-            fact=fact,
-            withheld=member.withheld,
-            joined_since=str(fact.pk) in stale,
-            consequence=_consequence(fact, in_order),
-            statement=statement,
-            rows=rows_of,
-            excerpts=quoted.get(fact.pk, []),
-            more_evidence=max(counts.get(fact.pk, 0) - threads.SHOWN_EVIDENCE, 0),
-            typed={name: typed.get(f"{name}:{fact.pk}", "") for name in ("condition", "value", "from", "to")},
-        )
-        for number, (member, fact, statement, rows_of) in enumerate(
-            zip(members, in_order, statements, claims, strict=True), start=1
-        )
-    ]
-
-
-def _consequence(kept: Fact, sides: list[Fact]) -> str:
-    """Return what becomes of the other sides when this one is kept as the latest (``facts.resolution.keep_one``)."""
-    others = [fact for fact in sides if fact.pk != kept.pk]
-    start = kept.valid_from
-    if start is None:
-        return "The others held until now." if len(others) > 1 else "The other held until now."
-    later = [fact for fact in others if fact.valid_from is not None and fact.valid_from >= start]
-    if not later:
-        return f"{'The others' if len(others) > 1 else 'The other'} held until this began."
-    if len(later) == len(others):
-        return f"{'The others' if len(others) > 1 else 'The other'} never took effect."
-    return "Those before it held until this began; those after it never took effect."
-
-
-def _decide(principal: Principal, conflict: ConflictSet, form: QueryDict) -> ConflictDecision:
-    """Call the service that the pressed button stands for. Raises ``DomainError``, also for an unknown button."""
-    verb, _, argument = form.get("verb", "").partition(":")
-    decide = _DECISIONS.get(verb)
-    if decide is None:
-        raise DomainError("Choose one of the decisions.", code="unknown_decision", field="verb")
-    common = {"rationale": text_of(form, "reason"), "expected_version": _version(form)}
-    return decide(principal, conflict, form, argument, common)
-
-
-def _version(form: QueryDict) -> int:
-    """Return the version that the form was made from; one that no set has, where the form does not say."""
-    text = form.get("version", "")
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
-
-
-def _keep(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    never_true = form.get("verb", "").startswith("keep_one_never_true")
-    return conflicts.keep_one(
-        principal, conflict.pk, fact_id=_fact_id(argument), others_never_true=never_true, **common
-    )
-
-
-def _by_qualifier(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    qualifiers: dict[uuid.UUID, dict[str, str]] = {}
-    for member in _members(conflict):
-        name, value = text_of(form, f"condition:{member}"), text_of(form, f"value:{member}")
-        if name and value:
-            qualifiers[member] = {name: value}
-    return conflicts.keep_by_qualifier(principal, conflict.pk, qualifiers=qualifiers, **common)
-
-
-def _by_interval(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    intervals = {member: (_day(form, f"from:{member}"), _day(form, f"to:{member}")) for member in _members(conflict)}
-    return conflicts.keep_by_interval(principal, conflict.pk, intervals=intervals, **common)
-
-
-def _as_events(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    return conflicts.keep_as_events(principal, conflict.pk, **common)
-
-
-def _none_true(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    return conflicts.reject_all(principal, conflict.pk, **common)
-
-
-def _dismiss(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    return conflicts.dismiss(principal, conflict.pk, distinction=text_of(form, "distinction"), **common)
-
-
-def _defer(
-    principal: Principal, conflict: ConflictSet, form: QueryDict, argument: str, common: dict[str, Any]
-) -> ConflictDecision:
-    until = _day(form, "until")
-    if until is None:
-        raise DomainError("Say until when.", code="invalid_date", field="until")
-    return conflicts.defer(principal, conflict.pk, until=until, **common)
-
-
-_DECISIONS: dict[str, Callable[..., ConflictDecision]] = {
-    "keep_one": _keep,
-    "keep_one_never_true": _keep,
-    "keep_by_qualifier": _by_qualifier,
-    "keep_by_interval": _by_interval,
-    "keep_as_events": _as_events,
-    "reject_all": _none_true,
-    "dismiss": _dismiss,
-    "defer": _defer,
-}
-
-
-def _members(conflict: ConflictSet) -> list[uuid.UUID]:
-    rows = ConflictMember.objects.filter(account_id=conflict.account_id, conflict_set=conflict, left_at__isnull=True)
-    return list(rows.values_list("fact_id", flat=True))
-
-
-def _fact_id(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise Http404 from None
-
-
-def _day(form: QueryDict, name: str) -> datetime | None:
-    """Return the start of a day, UTC; ``None`` for an empty field. Raises ``DomainError`` (``invalid_date``)."""
-    text = text_of(form, name)
-    if not text:
-        return None
-    try:
-        day = parse_date(text)
-    except ValueError:
-        day = None
-    if day is None:
-        raise DomainError("A date looks like 2026-03-31.", code="invalid_date", field=name.partition(":")[0])
-    return datetime.combine(day, time.min, tzinfo=UTC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, time
 from typing import Any
 
@@ -14,8 +15,9 @@ from facts.errors import DomainError
 from facts.models import Fact
 from governance.access import Principal
 from governance.models import Review
-from governance.reviewing import review_claims, reviews
+from governance.reviewing import remarks, review_claims, reviews
 from governance.reviewing.review_bulk import Item
+from memory_site.admin_pages.deciding.typed_fields import membership_id, reason
 from memory_site.admin_pages.governed import typed
 
 #: What each decision did, for the message after it and in the history.
@@ -30,19 +32,30 @@ VERBS = {
 }
 #: What the decisions about a promotion did.
 PROMOTION_VERBS = {"approve": "Approved: a copy was placed.", "reject": "Rejected: the fact stays where it is."}
-#: What only changes in whose hands a review is.
-CLAIMS = {
+#: What decides nothing.
+ASIDES = {
     "claim": "It is yours to decide.",
     "release": "Anybody may decide it again.",
     "assign": "It is in other hands now.",
+    "remark": "Written. Everybody who decides here sees it.",
+}
+#: What was about to be decided, for who finds that something changed meanwhile.
+MEANT = {
+    "approve": "Approve",
+    "reject": "Reject",
+    "end": "It has ended",
+    "edit": "Say it in other words",
+    "merge": "Merge it into another fact",
+    "name_subject": "Say who is meant",
+    "defer": "Put it off",
 }
 
 
 def decide(principal: Principal, review: Review, form: QueryDict) -> None:
     """Carry out what the pressed button says. Raises ``DomainError``."""
     verb = form.get("verb", "")
-    common: dict[str, Any] = {"rationale": typed(form, "reason")}
-    seen = {**common, "expected_version": _version(form)}
+    common: dict[str, Any] = {"rationale": reason(form, needed=verb == "reject")}
+    seen = {**common, "expected_version": version(form)}
     match verb:
         case "approve":
             reviews.approve(principal, review.pk, **seen)
@@ -64,7 +77,9 @@ def decide(principal: Principal, review: Review, form: QueryDict) -> None:
         case "release":
             review_claims.assign(principal, review.pk, to=None)
         case "assign":
-            review_claims.assign(principal, review.pk, to=_id(form, "assignee"))
+            review_claims.assign(principal, review.pk, to=membership_id(form))
+        case "remark":
+            remarks.about_review(principal, review.pk, text=typed(form, "remark"))
         case _:
             raise DomainError("Choose one of the decisions.", code="unknown_decision", field="verb")
 
@@ -80,10 +95,10 @@ def day(form: QueryDict) -> datetime:
     return datetime.combine(found, time.min, tzinfo=UTC)
 
 
-def items(form: QueryDict) -> list[Item]:
-    """Return the chosen reviews, written ``id`` or ``id:version``; what is neither is left out."""
+def items(texts: Sequence[str]) -> list[Item]:
+    """Return reviews written ``id`` or ``id:version``; what is neither is left out."""
     chosen = []
-    for text in form.getlist("review"):
+    for text in texts:
         pk, _, version = text.partition(":")
         try:
             chosen.append(Item(uuid.UUID(pk), _number(version)))
@@ -133,7 +148,8 @@ def _id(form: QueryDict, name: str) -> uuid.UUID:
         raise DomainError("Choose one of these.", code="invalid_payload", field=name) from None
 
 
-def _version(form: QueryDict) -> int | None:
+def version(form: QueryDict) -> int | None:
+    """Return the version of the fact that the form was made from; ``None`` where it does not say."""
     return _number(typed(form, "version"))
 
 

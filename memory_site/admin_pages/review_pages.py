@@ -3,43 +3,57 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_POST
 
 from facts.clock import now
 from facts.errors import DomainError
-from facts.models import Evidence
-from facts.tenancy import account_transaction
-from governance.models import Feedback, Promotion, Rating, Review, ReviewDecision, ReviewKind, ReviewStatus
-from governance.reviewing import review_bulk, review_undo
-from governance.reviewing.review_bulk import Result
+from facts.models import Evidence, Fact
+from governance.models import (
+    Feedback,
+    LookedAt,
+    Promotion,
+    Rating,
+    Remark,
+    Review,
+    ReviewDecision,
+    ReviewKind,
+    ReviewStatus,
+)
+from governance.reviewing import presence, review_undo, selections
 from governance.reviewing.review_claims import deciders
 from governance.reviewing.review_queue import HIGH_RISK, MEDIUM_RISK, in_queue, with_risk
 from governance.reviewing.review_rewording import merge_targets
 from governance.reviewing.second_look import is_second_look
 from governance.sharing import promotion_undo
 from memory_site.admin_pages import promotion_panel, review_form, threads
+from memory_site.admin_pages.deciding import asked, surroundings
+from memory_site.admin_pages.deciding.hands import HandsFilter
+from memory_site.admin_pages.deciding.stale import Moved, moved
 from memory_site.admin_pages.fact_display import claim, instant, words
 from memory_site.admin_pages.fact_pages import HIDDEN
-from memory_site.admin_pages.governed import FILTERS, DefaultChoiceFilter, GovernedAdmin, Queue, typed
-from memory_site.admin_pages.middleware import commits_by_item
-from memory_site.admin_pages.review_form import CLAIMS, PROMOTION_VERBS, VERBS
+from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, typed
+from memory_site.admin_pages.review_bulk_pages import LIST, BulkPages, with_choice
+from memory_site.admin_pages.review_form import ASIDES, PROMOTION_VERBS, VERBS
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
 
-#: Facts offered to merge into, and refusals told one by one after many decisions.
+#: Facts offered to merge into, and objections shown.
 SHOWN = 20
+#: Days that one press puts a review off.
+PUT_OFF_DAYS = 7
+#: People offered to give a review to.
+OFFERED_PEOPLE = 100
 
 
 class StateFilter(DefaultChoiceFilter):
@@ -74,27 +88,6 @@ class StateFilter(DefaultChoiceFilter):
                 return queryset.filter(status=status)
 
 
-class HandsFilter(DefaultChoiceFilter):
-    """In whose hands: anybody's, unless another choice is made."""
-
-    title = "in the hands of"
-    parameter_name = "hands"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        return [(self.everything, "Anybody"), ("mine", "Me"), ("nobody", "Nobody")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Review]) -> QuerySet[Review]:
-        """Keep the chosen ones."""
-        match self.value():
-            case "mine":
-                return queryset.filter(assignee_id=request.principal.membership_id)
-            case "nobody":
-                return queryset.filter(assignee__isnull=True)
-            case _:
-                return queryset
-
-
 class ReviewAdmin(GovernedAdmin):
     """The queue of reviews, the riskiest first, and the page on which a curator decides."""
 
@@ -113,6 +106,11 @@ class ReviewAdmin(GovernedAdmin):
         """Return the reviews of the scopes in which the person decides, with their risk."""
         return with_risk(eyes.reviews())
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Review]:
+        """Say in the list which reviews the person has chosen."""
+        rows = super().get_queryset(request)
+        return with_choice(request, rows)
+
     def get_ordering(self, request: HttpRequest) -> list[str]:
         """Put the riskiest first, then what is due first."""
         return ["-risk", "due_at", "id"]
@@ -124,9 +122,14 @@ class ReviewAdmin(GovernedAdmin):
             path("<uuid:pk>/decide/", view(require_POST(self.decide)), name="review_decide"),
             path("<uuid:pk>/undo-promotion/", view(require_POST(self.undo_promotion)), name="promotion_undo"),
             path("<uuid:pk>/undo/<uuid:decision>/", view(require_POST(self.undo)), name="review_undo"),
-            path("decide/", view(commits_by_item(require_POST(self.decide_many))), name="review_decide_many"),
+            *BulkPages(self).get_urls(),
             *super().get_urls(),
         ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Tell the list how many are chosen, on all of its pages."""
+        count = len(selections.of(request.principal, LIST).items) if request.principal else 0
+        return super().changelist_view(request, {"chosen_count": count, **(extra_context or {})})
 
     @admin.display(description="choose")
     def pick(self, review: Review) -> SafeString | str:
@@ -135,9 +138,12 @@ class ReviewAdmin(GovernedAdmin):
             return ""
         version = f":{review.fact.version}" if review.fact else ""
         return format_html(
-            '<input type="checkbox" form="many" name="review" value="{}{}" aria-label="Choose this review">',
+            '<input type="hidden" form="many" name="shown" value="{}">'
+            '<input type="checkbox" form="many" name="chosen" value="{}{}" aria-label="Choose this review"{}>',
+            review.pk,
             review.pk,
             version,
+            mark_safe(" checked") if review.is_chosen else "",
         )
 
     @admin.display(description="what waits")
@@ -184,7 +190,7 @@ class ReviewAdmin(GovernedAdmin):
     @admin.display(description="in the hands of")
     def hands(self, review: Review) -> SafeString | str:
         """Who has taken it."""
-        return isolated(_name(review)) if review.assignee else "–"
+        return isolated(presence.name_of(review.assignee)) if review.assignee else "–"
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -202,9 +208,10 @@ class ReviewAdmin(GovernedAdmin):
             review_form.decide(request.principal, review, request.POST)
         except DomainError as error:
             return self._page(request, review, error=error)
-        if verb in CLAIMS:
-            messages.success(request, CLAIMS[verb])
+        if verb in ASIDES:
+            messages.success(request, ASIDES[verb])
             return redirect(_address(pk) + queue.query())
+        presence.leave(request.principal, object_id=pk)
         if review.kind == ReviewKind.PROMOTION and verb in PROMOTION_VERBS:
             messages.success(request, PROMOTION_VERBS[verb])
             named = {}
@@ -236,61 +243,31 @@ class ReviewAdmin(GovernedAdmin):
             return self._page(request, review, error=error)
         return redirect(_address(pk) + Queue(self, request).query(undone="yes"))
 
-    def decide_many(self, request: HttpRequest) -> HttpResponse:
-        """Do the same to all chosen reviews, each by itself, and say what became of them."""
-        if request.principal is None:
-            raise PermissionDenied
-        form = request.POST
-        verb = form.get("verb", "")
-        with account_transaction(request.principal.account_id):
-            if not self.has_view_permission(request):
-                raise PermissionDenied
-        try:
-            until = review_form.day(form) if verb == review_bulk.BulkVerb.DEFER else None
-            results = review_bulk.decide_all(
-                request.principal, review_form.items(form), verb=verb, rationale=typed(form, "reason"), until=until
-            )
-        except DomainError as error:
-            messages.error(request, error.message)
-        else:
-            with account_transaction(request.principal.account_id):
-                self._tell(request, verb, results)
-        filters = form.get(FILTERS, "")
-        return redirect(reverse("admin:governance_review_changelist") + (f"?{filters}" if filters else ""))
-
-    def _tell(self, request: HttpRequest, verb: str, results: Sequence[Result]) -> None:
-        done = [result for result in results if result.done]
-        refused = [result for result in results if not result.done]
-        if not results:
-            messages.warning(request, "Choose at least one review.")
-        if done:
-            messages.success(request, f"Done for {len(done)} of {len(results)}: {words(verb)}.")
-        named = self.visible(of(request)).filter(pk__in=[result.review_id for result in refused])
-        labels = {review.pk: review for review in named.select_related(*self.list_select_related)}
-        for result in refused[:SHOWN]:
-            label = self.said(labels[result.review_id]) if result.review_id in labels else "A review"
-            messages.error(request, format_html("{}: {}", label, result.message))
-        if len(refused) > SHOWN:
-            messages.error(request, f"And {len(refused) - SHOWN} more were not decided.")
+    def put_off_until(self) -> str:
+        """Return the day until which one press puts a review off."""
+        return f"{now() + timedelta(days=PUT_OFF_DAYS):%Y-%m-%d}"
 
     def _page(self, request: HttpRequest, review: Review, *, error: DomainError | None = None) -> HttpResponse:
         eyes = of(request)
         queue = Queue(self, request)
         review = self.visible(eyes).select_related(*self.list_select_related, "fact__scope").get(pk=review.pk)
         fact = review.fact
+        if fact is not None:
+            fact.readable = review.readable
         evidence = (
             Evidence.objects.filter(account_id=review.account_id, fact=fact)
             .select_related("event", "event__speaker", "event__subject", "event__scope")
             .order_by("-event__occurred_at")[: threads.SHOWN_EVIDENCE]
         )
         waits = review.status == ReviewStatus.PENDING
-        done = _decision_named(eyes, request.GET.get("decided"))
-        last = review_undo.last_decision(review.account_id, review.pk)
+        may_decide = waits and review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT}
+        promotion_asked = promotion_panel.of_review(eyes, review)
+        typed_form = request.POST if error is not None else QueryDict()
         context = self.context(
             request,
             title=f"Review: {self.kind_words(review)}",
-            review=review,
             noun="review",
+            review=review,
             fact=fact,
             about=self.about(review),
             risk=self.risk_words(review),
@@ -300,27 +277,95 @@ class ReviewAdmin(GovernedAdmin):
             unresolved=review.detail if _may_read_event(eyes, review) else {},
             excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact and review.readable else [],
             objections=_objections(review) if review.readable else [],
-            asked=promotion_panel.of_review(eyes, review),
+            asked=promotion_asked,
+            question=asked.of_review(review, promotion_asked and promotion_asked["promotion"]),
+            consequences=asked.consequences(review),
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],
-            may_decide=waits and review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT},
+            may_decide=may_decide,
+            is_overdue=waits and review.due_at is not None and review.due_at < now(),
+            put_off_until=self.put_off_until(),
             verbs=_verbs(review) if waits else set(),
-            parts=review_form.editable_parts(fact) if fact and review.readable else [],
+            parts=_parts(fact, typed_form) if fact and review.readable else [],
             targets=_targets(eyes, review) if waits else [],
-            mine=review.assignee_id is not None and review.assignee_id == request.principal.membership_id,
-            taken_by=_name(review) if review.assignee else "",
-            deciders=[(member, _member_name(member)) for member in deciders(review)[:100]] if waits else [],
-            changed=fact is not None and waits and fact.version != review.fact_version,
-            decisions=[(row, VERBS.get(row.verb, row.verb)) for row in review.decisions.all()[:20]],
-            undoable=last if last is not None and review_undo.may_undo(last) else None,
-            done=done,
-            done_text=VERBS.get(done.verb, done.verb) if done else "",
-            done_undoable=done is not None and review_undo.may_undo(done),
-            undone="undone" in request.GET,
+            changed=_changed_since_asked(review) if waits and error is None else [],
             error=error,
-            typed=request.POST if error is not None else QueryDict(),
+            typed=typed_form,
+            **_what_changed(fact, typed_form, error),
+            **_around(eyes, review, promotion_asked, may_decide=may_decide),
+            **_decided(eyes, review, request, queue),
             **queue.links(review.pk),
         )
         return TemplateResponse(request, "memory/review.html", context, status=200 if error is None else error.status)
+
+
+def _what_changed(fact: Fact | None, typed_form: QueryDict, error: DomainError | None) -> dict[str, Any]:
+    """Return what was seen, what it is now, and what was about to be decided."""
+    is_stale = error is not None and error.code in {"stale_version", "review_decided"}
+    seen = review_form.version(typed_form)
+    versions = {fact.pk: seen} if fact is not None and seen is not None else {}
+    return {
+        "is_stale": is_stale,
+        "moved": moved([fact], versions) if is_stale and fact is not None else [],
+        "meant": review_form.MEANT.get(typed_form.get("verb", ""), "") if is_stale else "",
+    }
+
+
+def _changed_since_asked(review: Review) -> list[Moved]:
+    """Return what changed about the fact since the review was asked for."""
+    fact = review.fact
+    if fact is None or review.fact_version in {None, fact.version}:
+        return []
+    return moved([fact], {fact.pk: review.fact_version})
+
+
+def _around(eyes: Sight, review: Review, asked_for: dict[str, Any] | None, *, may_decide: bool) -> dict[str, Any]:
+    """Return what lies around the review: who else looks, whose it is, readers, uses, near facts, remarks, history."""
+    account_id = review.account_id
+    facts = [review.fact] if review.fact is not None else []
+    promotion = asked_for["promotion"] if asked_for else None
+    choices = surroundings.choices_of_review(eyes, review.fact, promotion) if facts and may_decide else []
+    return {
+        "others_here": surroundings.others_here(eyes, about=LookedAt.REVIEW, object_id=review.pk),
+        "mine": review.assignee_id is not None and review.assignee_id == eyes.principal.membership_id,
+        "taken_by": presence.name_of(review.assignee) if review.assignee else "",
+        "deciders": [(one, presence.name_of(one)) for one in deciders(review)[:OFFERED_PEOPLE]] if may_decide else [],
+        "assignee_id": review.assignee_id,
+        "choices": choices,
+        "uses": [(0, use) for use in [surroundings.uses(eyes, facts).get(review.fact_id)]] if facts else [],
+        "near": surroundings.near(eyes, facts) if review.readable else [],
+        "remarks": surroundings.remarks_on(Remark.objects.filter(account_id=account_id, review=review)),
+        "history": surroundings.history(account_id, "review", review.pk),
+    }
+
+
+def _decided(eyes: Sight, review: Review, request: HttpRequest, queue: Queue) -> dict[str, Any]:
+    """Return the decisions about the review, and what the address says was decided a moment ago."""
+    done = _decision_named(eyes, request.GET.get("decided"))
+    last = review_undo.last_decision(review.account_id, review.pk)
+    undoable = last if last is not None and review_undo.may_undo(last) else None
+    elsewhere = done is not None and done.review_id != review.pk
+    return {
+        "decisions": [(row, VERBS.get(row.verb, row.verb)) for row in review.decisions.all()[:20]],
+        "undoable": undoable,
+        "undo_last": _undo_address(undoable),
+        "done": done,
+        "done_text": VERBS.get(done.verb, done.verb) if done else "",
+        "done_look": _address(done.review_id) + queue.query() if elsewhere else "",
+        "done_undoable": done is not None and review_undo.may_undo(done),
+        "undo_done": _undo_address(done),
+        "undone": "undone" in request.GET,
+        "go_on": reverse("admin:facts_conflictset_changelist") + "?state=waiting",
+        "go_on_words": "To the conflicts that wait",
+    }
+
+
+def _undo_address(decision: ReviewDecision | None) -> str:
+    return reverse("admin:review_undo", args=[decision.review_id, decision.pk]) if decision else ""
+
+
+def _parts(fact: Fact, typed_form: QueryDict) -> list[tuple[str, str]]:
+    """Return the parts of the value that can be typed, as they were typed."""
+    return [(key, typed_form.get(f"value:{key}", text)) for key, text in review_form.editable_parts(fact)]
 
 
 def _address(pk: object) -> str:
@@ -365,11 +410,3 @@ def _decision_named(eyes: Sight, text: str | None) -> ReviewDecision | None:
         return None
     rows = ReviewDecision.objects.filter(account_id=eyes.principal.account_id, pk=pk)
     return rows.filter(review__in=eyes.reviews().values("pk")).select_related("review").first()
-
-
-def _name(review: Review) -> str:
-    return _member_name(review.assignee)
-
-
-def _member_name(member: Any) -> str:
-    return member.user.get_full_name() or member.user.get_username()

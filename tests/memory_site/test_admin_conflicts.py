@@ -11,14 +11,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from facts import conflict_sets
+from facts import conflict_sets, lifecycle
 from facts.actors import pipeline
-from facts.models import Account, ConflictDecision, ConflictSet, Fact
+from facts.models import Account, ConflictDecision, ConflictSet, Evidence, Fact
 from facts.vocabulary import ConflictStatus, Form, Status
 from governance.access import Principal
 from governance.models import Role
+from memory_site.admin_pages import threads
+from retrieval.context.assembly import ContextRequest, assemble
 from tests.admin_scene import sign_in
-from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, person_in, submit
+from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, key_principal, person_in, say, submit
 
 
 def _conflict(account: Account, *, key: str = "ana") -> ConflictSet:
@@ -37,7 +39,7 @@ def _page(conflict: ConflictSet) -> str:
     return reverse("admin:facts_conflictset_change", args=[conflict.pk])
 
 
-def _decide(client: Client, conflict: ConflictSet, verb: str, **fields: str) -> HttpResponse:
+def _decide(client: Client, conflict: ConflictSet, verb: str, **fields: object) -> HttpResponse:
     version = fields.pop("version", str(conflict.version))
     address = reverse("admin:conflict_decide", args=[conflict.pk])
     return client.post(address, {"verb": verb, "version": version, **fields})
@@ -97,7 +99,7 @@ def test_keeping_one_side_ends_the_other_and_says_so(account: Account, client: C
 def test_the_others_may_never_have_been_true(account: Account, client: Client, curator: Principal) -> None:
     conflict = _conflict(account)
     lisbon, porto = _sides(conflict)
-    _decide(client, conflict, f"keep_one_never_true:{lisbon.pk}")
+    _decide(client, conflict, f"keep_one_never_true:{lisbon.pk}", reason="She never lived there.")
     porto.refresh_from_db()
     assert porto.status == Status.REJECTED
 
@@ -183,7 +185,7 @@ def test_both_happened(account: Account, client: Client, curator: Principal) -> 
 
 def test_neither_was_ever_true(account: Account, client: Client, curator: Principal) -> None:
     conflict = _conflict(account)
-    _decide(client, conflict, "reject_all")
+    _decide(client, conflict, "reject_all", reason="Neither.")
     assert [fact.status for fact in _sides(conflict)] == [Status.REJECTED, Status.REJECTED]
 
 
@@ -228,7 +230,83 @@ def test_a_set_that_changed_says_what_changed_and_decides_nothing(
     assert [what for _, what in page.context["stale"]] == ["a fact joined"]
     assert [side.joined_since for side in page.context["sides"]] == [False, False, True]
     assert b">Sure.</textarea>" in page.content
+    assert b"You were about to decide: <b>Keep side 1</b>" in page.content
     assert ConflictDecision.objects.count() == 0
+
+
+def test_a_side_that_changed_is_shown_three_ways_and_decides_nothing(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    lisbon, porto = _sides(conflict)
+    lifecycle.amend(
+        porto.pk, account_id=account.id, actor=pipeline(), action="x", changes={"sensitivity": "restricted"}
+    )
+    seen = [f"{lisbon.pk}:{lisbon.version}", f"{porto.pk}:{porto.version}", "nonsense"]
+    page = _decide(client, conflict, f"keep_one_never_true:{lisbon.pk}", reason="Sure.", seen=seen)
+    assert page.status_code == 409
+    (moved,) = page.context["moved"]
+    assert (moved.number, [(one.label, one.before, one.after) for one in moved.changes]) == (
+        2,
+        [("sensitivity", "personal", "restricted")],
+    )
+    assert b"<b>Keep side 1, the rest was never true</b>" in page.content
+    assert ConflictDecision.objects.count() == 0
+
+
+def test_what_takes_something_away_needs_a_reason(account: Account, client: Client, curator: Principal) -> None:
+    conflict = _conflict(account)
+    for verb in ("reject_all", f"keep_one_never_true:{_sides(conflict)[0].pk}"):
+        page = _decide(client, conflict, verb)
+        assert page.status_code == 422
+        assert b"what takes something away needs a reason" in page.content
+    assert ConflictDecision.objects.count() == 0
+
+
+def test_a_conflict_is_taken_talked_about_and_seen_to_be_looked_at(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    conflict = _conflict(account)
+    _decide(client, conflict, "claim")
+    assert client.get(_page(conflict)).context["mine"]
+    listed = reverse("admin:facts_conflictset_changelist")
+    assert list(client.get(listed, {"hands": "mine"}).context["cl"].result_list) == [conflict]
+    other = person_in(account)
+    elsewhere = sign_in(Client(), other)
+    page = elsewhere.get(_page(conflict))
+    assert (page.context["taken_by"], [name for name, _ in page.context["others_here"]]) == (
+        curator.name,
+        [curator.name],
+    )
+    assert _decide(elsewhere, conflict, "claim").status_code == 409
+    _decide(elsewhere, conflict, "assign", assignee=str(other.membership_id))
+    _decide(elsewhere, conflict, "remark", remark="She told me so.")
+    page = client.get(_page(conflict))
+    assert page.context["taken_by"] == other.name
+    assert [remark.text for remark in page.context["remarks"]] == ["She told me so."]
+    assert [one.what for one in page.context["history"]][:2] == [
+        "a remark was written",
+        "somebody took it, or was given it",
+    ]
+    assert _decide(client, conflict, "keep_as_events").status_code == 302
+
+
+def test_the_page_says_who_would_read_which_side_and_which_answers_used_them(
+    account: Account, client: Client, curator: Principal
+) -> None:
+    ana = SubjectFactory(account=account, key="ana")
+    submit(ana, {"city": "Lisbon"}, at=JANUARY)
+    ask = ContextRequest(scope_path="/support", exact=True, subject_key="ana", query="", purpose="test")
+    for _ in range(2):
+        served = assemble(principal=key_principal(account), request=ask)
+    placed = submit(ana, {"city": "Porto"}, at=MARCH)
+    page = client.get(_page(ConflictSet.objects.get(members__fact_id=placed.fact_id)))
+    assert [(one.label, one.nobody, one.subject_only, one.keys) for one in page.context["choices"]] == [
+        ("Until it is decided", True, False, 0),
+        ("Whichever is kept", False, True, 2),
+    ]
+    (_, used), (_, unused) = page.context["uses"]
+    assert (used.reads, used.trace_id, unused) == (2, served.trace_id, None)
 
 
 def test_a_form_without_a_version_decides_nothing(account: Account, client: Client, curator: Principal) -> None:
@@ -249,7 +327,7 @@ def test_somebody_who_put_a_fact_in_does_not_decide_about_it(
     lisbon, _ = _sides(conflict)
     mine = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, actor=curator.actor)
     conflict_sets.join(conflict, fact_id=mine.pk, withheld=True, actor=pipeline())
-    page = _decide(client, conflict, "reject_all")
+    page = _decide(client, conflict, "reject_all", reason="Neither.")
     assert page.status_code == 403
     assert b"Nobody decides about what they put in themselves." in page.content
 
@@ -276,20 +354,27 @@ def test_a_decision_leads_to_the_next_of_the_filtered_list(
     assert page.context["done"].conflict_set == conflicts[1]
 
 
-def test_the_page_costs_the_same_for_any_number_of_sides(account: Account, client: Client, curator: Principal) -> None:
+def test_the_page_costs_the_same_for_any_number_of_sides_and_pieces_of_evidence(
+    account: Account, client: Client, curator: Principal
+) -> None:
     conflict = _conflict(account)
     lisbon, _ = _sides(conflict)
-    with CaptureQueriesContext(
-        connection,
-    ) as two:
+    with CaptureQueriesContext(connection) as two:
         client.get(_page(conflict))
-    for number in range(4):
+    for number in range(10):
         more = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, statement=f"{number}.")
         conflict_sets.join(conflict, fact_id=more.pk, withheld=True, actor=pipeline())
-    with CaptureQueriesContext(connection) as six:
-        client.get(_page(conflict))
-    assert len(six) == len(two)
-    assert len(two) <= 40
+    for number in range(20):
+        event = say(lisbon.subject, f"I live in Lisbon, number {number}.", occurred_at=JANUARY)
+        Evidence.objects.create(
+            account=account, fact=lisbon, event=event, passage=event.passages.get(), quote=event.text
+        )
+    with CaptureQueriesContext(connection) as twelve:
+        page = client.get(_page(conflict))
+    assert len(page.context["sides"]) == 12
+    assert page.context["sides"][0].more_evidence == 21 - threads.SHOWN_EVIDENCE
+    assert len(twelve) == len(two)
+    assert len(two) <= 50
 
 
 def test_an_unknown_conflict_is_not_found(account: Account, client: Client, curator: Principal) -> None:

@@ -65,14 +65,15 @@ def test_a_curator_of_the_target_alone_reads_what_to_decide_about(account, scene
     promotion = scene.request(fact)
     sign_in(client, person_in(account, path="/support", propagates=False))
     assert fact.statement in page_of(client, promotion.review)
-    client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject"})
+    client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject", "reason": "Private."})
     assert client.get(reverse("admin:facts_fact_change", args=[fact.pk])).status_code in {302, 404}
 
 
 def test_the_one_who_asked_does_not_decide(scene, client):
     promotion = scene.request(scene.fact())
     sign_in(client, scene.asker)
-    answer = client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "reject"})
+    refusal = {"verb": "reject", "reason": "Private."}
+    answer = client.post(reverse("admin:review_decide", args=[promotion.review_id]), refusal)
     assert (answer.status_code, Promotion.objects.get().status) == (403, "requested")
 
 

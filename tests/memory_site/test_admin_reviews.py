@@ -5,23 +5,25 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from facts import lifecycle
 from facts.actors import pipeline
 from facts.clock import now
-from facts.models import Account, Fact
-from facts.tenancy import account_transaction
+from facts.models import Account, Evidence, Fact
 from facts.vocabulary import Sensitivity, Status
 from governance import placement
 from governance.access import Principal
 from governance.models import Review, ReviewDecision, Role
+from governance.reviewing import reviews
+from memory_site.admin_pages import threads
 from tests.admin_scene import HOSTILE, sign_in
 from tests.factories import (
     JANUARY,
-    AccountFactory,
     FactFactory,
     GateRuleFactory,
     SubjectFactory,
@@ -32,7 +34,6 @@ from tests.factories import (
 )
 
 LIST = reverse("admin:governance_review_changelist")
-MANY = reverse("admin:review_decide_many")
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def _decide(client: Client, review: Review, verb: str, **fields: str) -> HttpRes
     return client.post(address, {"verb": verb, **version, **fields})
 
 
-def _listed(client: Client, query: str = "") -> list[object]:
+def _listed(client: Client, query: str = "state=pending") -> list[object]:
     return [review.pk for review in client.get(f"{LIST}?{query}").context["cl"].result_list]
 
 
@@ -150,6 +151,14 @@ def test_the_same_fact_twice(account: Account, client: Client, waiting: Review) 
     assert (_state(waiting), known.evidence.count()) == (("approved", Status.SUPERSEDED), 2)
 
 
+def test_a_refusal_needs_a_reason(client: Client, waiting: Review) -> None:
+    page = _decide(client, waiting, "reject")
+    assert (page.status_code, _state(waiting)) == (422, ("pending", Status.PROVISIONAL))
+    assert b"what takes something away needs a reason" in page.content
+    assert _decide(client, waiting, "reject", reason="Not hers.").status_code == 302
+    assert _state(waiting) == ("rejected", Status.REJECTED)
+
+
 def test_later(client: Client, waiting: Review) -> None:
     _decide(client, waiting, "defer", until=f"{now() + timedelta(days=3):%Y-%m-%d}")
     assert _listed(client) == []
@@ -167,17 +176,100 @@ def test_somebody_whom_nobody_could_name(account: Account, client: Client, curat
     assert Fact.objects.get().subject.key == "bob"
 
 
-def test_what_changed_meanwhile_is_not_decided(client: Client, waiting: Review) -> None:
+def test_what_changed_meanwhile_is_shown_three_ways_and_not_decided(client: Client, waiting: Review) -> None:
     fact = waiting.fact
     lifecycle.amend(
         fact.id, account_id=fact.account_id, actor=pipeline(), action="x", changes={"sensitivity": "internal"}
     )
-    page = _decide(client, waiting, "approve", reason="Known.")
+    later = {"reason": "Known.", "until": "2099-01-01", "statement": "Ada lives in Nice.", "value:city": "Nice"}
+    page = _decide(client, waiting, "approve", **later)
     assert page.status_code == 409
-    assert b"What you reviewed has changed." in page.content
+    (moved,) = page.context["moved"]
+    assert [(change.label, change.before, change.after) for change in moved.changes] == [
+        ("sensitivity", "personal", "internal")
+    ]
+    text = page.content.decode()
+    assert "You were about to decide: <b>Approve</b>, because:" in text
+    assert ">Known.</textarea>" in text
+    assert 'name="until" value="2099-01-01"' in text
+    assert ">Ada lives in Nice.</textarea>" in text
+    assert page.context["parts"] == [("city", "Nice")]
     waiting.fact.refresh_from_db()
+    assert [moved.fact for moved in client.get(_page(waiting)).context["changed"]] == [waiting.fact]
     _decide(client, waiting, "approve")
     assert _state(waiting) == ("approved", Status.ACTIVE)
+
+
+def test_what_somebody_decided_meanwhile_is_said(account: Account, client: Client, waiting: Review) -> None:
+    reviews.approve(person_in(account), waiting.pk)
+    page = _decide(client, waiting, "reject", reason="No.")
+    assert page.status_code == 409
+    assert b"The review is approved already." in page.content
+    assert b"You were about to decide: <b>Reject</b>" in page.content
+
+
+def test_who_else_looks_is_told_and_kept_from_nothing(
+    account: Account, client: Client, curator: Principal, waiting: Review
+) -> None:
+    client.get(_page(waiting))
+    other = person_in(account)
+    elsewhere = sign_in(Client(), other)
+    page = elsewhere.get(_page(waiting))
+    assert [name for name, _ in page.context["others_here"]] == [curator.name]
+    assert b"is reviewing this" in page.content
+    assert _decide(elsewhere, waiting, "approve").status_code == 302
+    assert client.get(_page(waiting)).context["others_here"] == []
+
+
+def test_remarks_stand_with_the_review_and_lose_nothing_else(client: Client, waiting: Review) -> None:
+    assert _decide(client, waiting, "remark", remark=f"Ask her. {HOSTILE}").status_code == 302
+    page = client.get(_page(waiting))
+    assert [remark.text for remark in page.context["remarks"]] == [f"Ask her. {HOSTILE}"]
+    assert HOSTILE.encode() not in page.content
+    assert [one.what for one in page.context["history"]] == ["a remark was written"]
+    empty = _decide(client, waiting, "remark", remark=" ", reason="Kept")
+    assert empty.status_code == 422
+    assert b">Kept</textarea>" in empty.content
+
+
+def test_the_page_says_what_is_asked_who_would_read_it_and_what_is_nearly_the_same(
+    account: Account, client: Client, waiting: Review
+) -> None:
+    alike = FactFactory(subject=waiting.fact.subject, scope=waiting.fact.scope, statement="The speaker has Lyon.")
+    FactFactory(subject=waiting.fact.subject, scope=waiting.fact.scope, statement="Something else altogether here.")
+    page = client.get(_page(waiting))
+    assert page.context["question"] == "Should this be remembered, and be seen by those whom it says?"
+    assert [(one.label, one.nobody, one.subject_only) for one in page.context["choices"]] == [
+        ("Now", False, True),
+        ("Approved", False, True),
+        ("Rejected", True, False),
+    ]
+    assert [near.fact for near in page.context["near"]] == [alike]
+
+
+def test_a_page_with_much_evidence_costs_what_one_with_little_does(
+    account: Account, client: Client, waiting: Review
+) -> None:
+    _cite_more(waiting, 1)
+    with CaptureQueriesContext(connection) as few:
+        client.get(_page(waiting))
+    _cite_more(waiting, 20)
+    with CaptureQueriesContext(connection) as many:
+        page = client.get(_page(waiting))
+    assert len(page.context["excerpts"]) == threads.SHOWN_EVIDENCE
+    assert len(many) == len(few)
+    assert len(few) <= 46
+
+
+def _cite_more(waiting: Review, pieces: int) -> None:
+    """Cite more messages for a fact, each with a fact and a person more in the account."""
+    for number in range(pieces):
+        event = say(waiting.fact.subject, f"I live in Lyon, number {number}.", thread="t", occurred_at=JANUARY)
+        Evidence.objects.create(
+            account=waiting.account, fact=waiting.fact, event=event, passage=event.passages.get(), quote=event.text
+        )
+        FactFactory(subject=waiting.fact.subject, scope=waiting.fact.scope)
+        person_in(waiting.account)
 
 
 def test_who_decides_nowhere_sees_nothing(account: Account, waiting: Review) -> None:
@@ -189,49 +281,3 @@ def test_who_decides_nowhere_sees_nothing(account: Account, waiting: Review) -> 
     assert _listed(elsewhere) == []
     assert _decide(elsewhere, waiting, "approve").status_code == 404
     assert _state(waiting) == ("pending", Status.PROVISIONAL)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_many_at_once_each_by_itself(client: Client) -> None:
-    account, other = AccountFactory(), AccountFactory()
-    with account_transaction(account.id):
-        curator = person_in(account)
-        GateRuleFactory(account=account, gate_a="human")
-        ada = SubjectFactory(account=account)
-        facts = [submitted_fact(ada, {"song": song}, predicate="likes", form="event") for song in ("a", "b", "c")]
-        own = FactFactory(subject=ada, status=Status.PROVISIONAL, actor=curator.actor, statement="My own.")
-        mine = Review.objects.create(account=account, kind="new_fact", fact=own, fact_version=1)
-        reviews = [Review.objects.get(fact=fact) for fact in facts]
-    with account_transaction(other.id):
-        theirs = Review.objects.create(
-            account=other, kind="new_fact", fact=FactFactory(subject=SubjectFactory(account=other)), fact_version=1
-        )
-    with account_transaction(account.id):
-        sign_in(client, curator)
-    chosen = [
-        f"{reviews[0].pk}:{facts[0].version}",
-        f"{reviews[1].pk}:{facts[1].version + 1}",
-        str(reviews[2].pk),
-        f"{mine.pk}:1",
-        str(theirs.pk),
-        "nonsense",
-    ]
-    answer = client.post(MANY, {"verb": "approve", "review": chosen, "_changelist_filters": "state=all"})
-    assert answer["Location"] == f"{LIST}?state=all"
-    with account_transaction(account.id):
-        states = [_state(review) for review in (*reviews, mine)]
-    waits = ("pending", Status.PROVISIONAL)
-    assert states == [("approved", Status.ACTIVE), waits, ("approved", Status.ACTIVE), waits]
-    shown = [str(message) for message in client.get(answer["Location"]).context["messages"]]
-    assert [message.rpartition(": ")[2] for message in shown] == [
-        "approve.",
-        "What you reviewed has changed.",
-        "Nobody decides about what they put in themselves.",
-        "There is no such review.",
-    ]
-    assert client.post(MANY, {"verb": "defer", "review": chosen, "until": "soon"}).status_code == 302
-    stranger = Client()
-    assert stranger.post(MANY, {"verb": "approve", "review": chosen}).status_code == 302
-    with account_transaction(account.id):
-        sign_in(stranger, person_in(account, role=Role.MEMBER))
-    assert stranger.post(MANY, {"verb": "approve", "review": chosen}).status_code == 403
