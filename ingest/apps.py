@@ -20,7 +20,7 @@ class IngestConfig(AppConfig):
         from ingest.actions import firing, wording
         from ingest.imports import running
         from ingest.moods import keeping
-        from ingest.slack import asking, obeying
+        from ingest.slack import asking, consent_asking, obeying
         from ingest.web import queue
 
         jobs.register_runner(line.PROCESS, "ingest.tasks.process")
@@ -29,6 +29,7 @@ class IngestConfig(AppConfig):
         for kind in asking.QUESTIONS:
             jobs.register_runner(kind, "ingest.tasks.ask_slack")
         obeying.register_answers()
+        consent_asking.register()
         port.register(embedding_usage.book)
         for name, title, unit, command in (
             ("slack_export", "Importing a Slack export", "messages", "manage.py import_slack_export"),

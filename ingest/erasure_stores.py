@@ -49,7 +49,7 @@ def register_stores() -> None:
         "ingest.SlackChannel": "the name of a channel, which people set up, and who opted it in",
         "ingest.SlackReceipt": "the identifier of a request of Slack's and what it came to",
         "ingest.DeletedMessage": "the key of a message that was never seen",
-        "ingest.OptOut": "who does not want to be remembered, which has to be known for good",
+        "ingest.OptOut": "who does not want to be remembered, and keyed digests: it has to be known for good",
         "ingest.ActionRule": "categories, thresholds and names of targets",
         "ingest.BlockedWay": "ids, numbers and times",
     }.items():

@@ -140,11 +140,16 @@ class Subject(Owned):
 
 
 class Identity(Owned):
-    """A platform's name for a subject, such as ``slack`` / ``U123`` or an e-mail address."""
+    """A platform's name for a subject, such as ``slack`` / ``U123`` or an e-mail address.
+
+    ``confirmed``: the platform itself, or a person who may decide it, says whose it is. What a caller said when it
+    captured is enough to file messages by, and never to send anything to.
+    """
 
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="identities")
     platform = models.CharField(max_length=64)
     value = models.CharField(max_length=256)
+    confirmed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=now)
 
     class Meta:

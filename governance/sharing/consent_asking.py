@@ -1,11 +1,13 @@
-"""Whether a subject can be asked by e-mail, at which address, and the job that does it.
+"""How a subject is asked: by a message where an app above reaches it by one, else by e-mail; and the job that mails.
 
 Only the address with which the subject signs in is used: whoever can add another one to a subject could answer in its
-place. Without a mail server and the site's own address nothing is queued, and the question waits until the subject
-signs in.
+place. Whoever registers another way answers for the same. Without the site's own address nothing is queued, nor without
+a way to reach the subject, and the question waits until it signs in.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.conf import settings
 
@@ -16,10 +18,23 @@ from governance.models import Consent
 #: The kind of job that sends one question: run by ``governance.sharing.consent_mail.run``.
 KIND = "consent.mail"
 
+#: Has the question of a consent brought to its subject, in the caller's transaction; ``False`` where it cannot be.
+Way = Callable[[Consent], bool]
+
+_ways: list[Way] = []
+
+
+def register(way: Way) -> None:
+    """Have questions brought by ``way`` where it reaches the subject, and not by e-mail then."""
+    if way not in _ways:
+        _ways.append(way)
+
 
 def queue(consent: Consent) -> None:
     """Have the question sent, in the caller's transaction, if it can be."""
-    if settings.EMAIL_HOST and settings.MEMORY_SITE_URL and address_of(consent):
+    if not settings.MEMORY_SITE_URL or any(way(consent) for way in _ways):
+        return
+    if settings.EMAIL_HOST and address_of(consent):
         jobs.submit(consent.account_id, kind=KIND, input_key=str(consent.id), payload={"consent_id": str(consent.id)})
 
 

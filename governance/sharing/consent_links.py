@@ -17,7 +17,7 @@ from facts.clock import now
 from facts.errors import Conflicting, NotFound
 from facts.tenancy import account_transaction
 from governance.models import Consent, ConsentChannel, ConsentLink, ConsentStatus
-from governance.sharing import consents
+from governance.sharing import consent_records, consents
 
 #: How long a link is good for a yes; as long as a request waits, twice over.
 GOOD_FOR = timedelta(days=14)
@@ -36,7 +36,17 @@ class Opened:
 def issue(consent: Consent) -> str:
     """Make a link for a consent and return its token, which goes to the subject and to nobody else."""
     link = ConsentLink.objects.create(account_id=consent.account_id, consent=consent, expires_at=now() + GOOD_FOR)
-    return signing.dumps([str(consent.account_id), str(link.id)], salt=_SALT)
+    return _token(link)
+
+
+def again(consent: Consent) -> str:
+    """Return the token of a link for the consent that nobody has used and that is good still, else of a new one.
+
+    For whoever may have to send a question several times.
+    """
+    unused = ConsentLink.objects.filter(account_id=consent.account_id, consent=consent, used_at__isnull=True)
+    link = unused.filter(expires_at__gt=now()).order_by("-expires_at").first()
+    return issue(consent) if link is None else _token(link)
 
 
 def open_link(token: str) -> Opened:
@@ -47,7 +57,8 @@ def open_link(token: str) -> Opened:
 
 
 def answer(token: str, *, agrees: bool) -> Consent:
-    """Answer over a link. A yes needs a link that is still good; a no counts over any that was ever sent.
+    """Answer over a link. A yes needs a link that is still good, and a question that is still open; a no counts over
+    any that was ever sent.
 
     Raises ``NotFound`` (``consent_link_not_found``) and ``Conflicting`` (``link_used``, ``link_expired``).
     """
@@ -59,7 +70,7 @@ def answer(token: str, *, agrees: bool) -> Consent:
         actor = Actor(kind=ActorKind.PERSON, name=consent.subject.display_name, subject_id=consent.subject_id)
         if not agrees:
             answered = consents.say_no(consent, channel=ConsentChannel.LINK, verified=is_good, actor=actor)
-        elif link.used_at is not None:
+        elif link.used_at is not None or consent.status in consent_records.REFUSED:
             raise Conflicting("This link was used already.", code="link_used")
         elif not is_good:
             raise Conflicting("This link is no longer good for a yes.", code="link_expired")
@@ -68,6 +79,10 @@ def answer(token: str, *, agrees: bool) -> Consent:
         link.used_at = link.used_at or now()
         link.save(update_fields=["used_at"])
         return answered
+
+
+def _token(link: ConsentLink) -> str:
+    return signing.dumps([str(link.account_id), str(link.id)], salt=_SALT)
 
 
 def _read(token: str) -> tuple[uuid.UUID, uuid.UUID]:

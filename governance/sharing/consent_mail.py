@@ -9,12 +9,11 @@ import uuid
 
 from django.conf import settings
 from django.core.mail import send_mail
-from django.urls import reverse
 
 from facts import jobs
 from facts.tenancy import account_transaction
 from governance.models import Consent, ConsentStatus
-from governance.sharing import consent_codes, consent_links
+from governance.sharing import consent_codes, consent_links, consent_question
 from governance.sharing.consent_asking import address_of
 
 
@@ -52,17 +51,7 @@ def _question(account_id: uuid.UUID, consent_id: uuid.UUID) -> tuple[str, str, s
 
 
 def _send(address: str, account: str, token: str, code: str) -> None:
-    link = settings.MEMORY_SITE_URL.rstrip("/") + reverse("consent", args=[token])
+    question = consent_question.worded(account, token=token, code=code)
     send_mail(
-        subject=f"{' '.join(account.split())} asks for your consent",
-        message=(
-            "Somebody would like something that is known about you to be known to more people.\n"
-            "Nothing happens unless you agree. See what it is, and answer, here:\n\n"
-            f"{link}\n\n"
-            "The link is for you alone. It is good for one answer, for "
-            f"{consent_links.GOOD_FOR.days} days; saying no, also later, always works.\n"
-            f'Where the memory listens in Slack, telling its bot "no {code}" says no as well.\n'
-        ),
-        from_email=settings.DEFAULT_FROM_EMAIL,
-        recipient_list=[address],
+        subject=question.title, message=question.text, from_email=settings.DEFAULT_FROM_EMAIL, recipient_list=[address]
     )

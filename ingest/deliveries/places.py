@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from facts.models import Identity, Membership, Subject
+from governance.models import Leaving
 from ingest.models import Delivery, DeliveryKind, DeliveryTarget, SlackWorkspace
 
 SLACK_IDENTITY = "slack"
@@ -40,6 +41,12 @@ def way_of(delivery: Delivery) -> str:
     return str(delivery.target_id) if delivery.target_id else "people"
 
 
+def has_left(delivery: Delivery) -> bool:
+    """Tell whether it is for a person who left the account: wherever they are reached, it is told nothing more."""
+    gone = Leaving.objects.filter(account_id=delivery.account_id, undone_at__isnull=True)
+    return delivery.recipient_id is not None and gone.filter(subject_id=delivery.recipient_id).exists()
+
+
 def place_of(delivery: Delivery) -> Place:
     """Return where the delivery goes now. Raises :class:`NoPlace`. Runs inside the account."""
     if delivery.target is not None:
@@ -69,20 +76,28 @@ def _of_target(target: DeliveryTarget) -> Place:
 def _of_person(delivery: Delivery) -> Place:
     """A direct message where the person has one Slack identity in the account's one workspace, else their mailbox.
 
-    Only the mail address with which the person signs in is used: anybody who may name people could add another.
+    Anybody who may name people could add an identity or an address: only those that the workspace confirms are used,
+    and the address with which the person signs in.
     """
     account_id, person = delivery.account_id, delivery.recipient
     common = {"account_id": account_id, "way": "people", "recipient": person}
-    teams = _teams(account_id)
-    users = Identity.objects.filter(account_id=account_id, subject=person, platform=SLACK_IDENTITY)
-    known = list(users.values_list("value", flat=True)[:2])
-    if len(teams) == 1 and len(known) == 1:
-        return Place(kind=DeliveryKind.SLACK, address=known[0], team=next(iter(teams)), **common)
+    known = slack_address(account_id, person)
+    if known is not None:
+        team, user = known
+        return Place(kind=DeliveryKind.SLACK, address=user, team=team, **common)
     members = Membership.objects.filter(account_id=account_id, subject=person, user__is_active=True)
     mailbox = members.exclude(user__email="").values_list("user__email", flat=True).first()
     if mailbox:
         return Place(kind=DeliveryKind.EMAIL, address=mailbox, **common)
     raise NoPlace("no_address")
+
+
+def slack_address(account_id: uuid.UUID, person: Subject) -> tuple[str, str] | None:
+    """Return the workspace and the user as whom a person is certainly reached there; ``None`` for nowhere."""
+    teams = _teams(account_id)
+    users = Identity.objects.filter(account_id=account_id, subject=person, platform=SLACK_IDENTITY, confirmed=True)
+    known = list(users.values_list("value", flat=True)[:2])
+    return (teams.pop(), known[0]) if len(teams) == 1 and len(known) == 1 else None
 
 
 def _teams(account_id: uuid.UUID) -> set[str]:

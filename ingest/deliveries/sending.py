@@ -27,7 +27,7 @@ from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest.deliveries import contents, targets, ways
 from ingest.deliveries.contents import NotToBeTold
-from ingest.deliveries.places import NoPlace, place_of, way_of
+from ingest.deliveries.places import NoPlace, has_left, place_of, way_of
 from ingest.deliveries.senders import email, slack, webhook
 from ingest.deliveries.senders.base import NotSent, Parcel
 from ingest.models import Delivery, DeliveryKind, DeliveryState
@@ -66,10 +66,21 @@ class _Claim:
 
 
 def send_due_everywhere() -> int:
-    """Send what is due in every account; return how many deliveries arrived."""
+    """Send what is due in every account; return how many deliveries arrived.
+
+    Each has its part of the time, and those after it what it leaves; the order is another one each time. So an account
+    whose receivers are slow keeps no other's deliveries from being sent.
+    """
     stop_at = time.monotonic() + SHARE_OF_TASK * settings.MEMORY_TASK_SECONDS
-    accounts = Account.objects.values_list("id", flat=True)
-    return isolation.each_account(accounts, lambda account: send_due(account, stop_at=stop_at), name="send_deliveries")
+    accounts = list(Account.objects.values_list("id", flat=True))
+    _spread.shuffle(accounts)
+    waiting = iter(range(len(accounts), 0, -1))
+
+    def send(account_id: uuid.UUID) -> int:
+        start = time.monotonic()
+        return send_due(account_id, stop_at=start + (stop_at - start) / next(waiting))
+
+    return isolation.each_account(accounts, send, name="send_deliveries")
 
 
 def count_dead_everywhere() -> int:
@@ -143,6 +154,8 @@ def _claim(account_id: uuid.UUID, delivery_id: uuid.UUID) -> _Claim | None:
         return None
     was_left = delivery.state == DeliveryState.SENDING
     try:
+        if has_left(delivery):
+            raise NotToBeTold("person_left")
         place = place_of(delivery)
         content = contents.word(delivery, place)
     except NotToBeTold as refusal:

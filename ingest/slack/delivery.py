@@ -202,8 +202,10 @@ def _silent(account_id: uuid.UUID, messages: Iterable[Said], *, authors: Mapping
     """Return which authors opted out."""
     unknown = {message.author for message in messages} - set(authors)
     subjects = {**people.known(account_id, unknown), **authors}
-    out = opting_out.opted_out(account_id)
-    return {identifier for identifier, subject in subjects.items() if subject.id in out} if out else set()
+    out = opting_out.opted_out(account_id, {subject.id for subject in subjects.values()})
+    silent = {identifier for identifier, subject in subjects.items() if subject.id in out}
+    # Somebody who was erased is nobody's subject any more, and what they asked for still counts.
+    return silent | opting_out.silent(account_id, unknown - subjects.keys())
 
 
 def _revise(

@@ -1,4 +1,9 @@
-"""The people and bots of a workspace as subjects, with the names they go by there."""
+"""The people and bots of a workspace as subjects, with the names they go by there.
+
+Whoever may capture can say that an identifier or an address is somebody's. What the workspace itself says confirms
+that only where nobody else had a say: for a subject that came from the workspace, or that signs in with the address
+which the workspace has for the member. Messages to people go to confirmed identities alone.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from facts.canonical import has_control_characters
-from facts.models import Identity, Subject
+from facts.models import Identity, Membership, Subject
 from facts.tenancy import ensure_subject
 from facts.vocabulary import SubjectKind
+from ingest import opting_out
 from ingest.normalise import clean_text
 from ingest.slack.messages import IDENTIFIER, SLACKBOT
 
@@ -78,14 +84,14 @@ def register(account_id: uuid.UUID, members: Sequence[Member]) -> dict[str, Subj
     )
     subjects = {}
     for member in sorted(members, key=lambda member: member.identifier):
-        subject = _find(account_id, member) or _create(account_id, member, name=names[member.identifier])
+        subject, confirmed = _subject_of(account_id, member, name=names[member.identifier])
         aliases = [(SLACK, member.identifier), (SLACK, member.bot), (EMAIL, member.email)]
         aliases += [
             (SLACK_NAME, name)
             for name in (member.handle, member.real_name, member.display_name)
             if name not in {subject.name, subject.key} and unique[name] == 1
         ]
-        _note(account_id, subject, aliases)
+        _note(account_id, subject, aliases, confirmed=confirmed)
         subjects[member.identifier] = subject
         if member.bot:
             subjects[member.bot] = subject
@@ -95,8 +101,8 @@ def register(account_id: uuid.UUID, members: Sequence[Member]) -> dict[str, Subj
 def stranger(account_id: uuid.UUID, identifier: str, *, name: str, is_bot: bool) -> Subject:
     """Find or create the subject of an author whom the list of users does not hold."""
     member = Member(identifier=identifier, real_name=name, is_bot=is_bot)
-    subject = _find(account_id, member) or _create(account_id, member, name=name)
-    _note(account_id, subject, [(SLACK, member.identifier)])
+    subject, confirmed = _subject_of(account_id, member, name=name)
+    _note(account_id, subject, [(SLACK, member.identifier)], confirmed=confirmed)
     return subject
 
 
@@ -113,7 +119,7 @@ def refresh(account_id: uuid.UUID, member: Member) -> Subject:
     noted for nobody new.
     """
     name = names_of([member])[member.identifier]
-    subject = _find(account_id, member) or _create(account_id, member, name=name)
+    subject, confirmed = _subject_of(account_id, member, name=name)
     aliases = [(SLACK, member.identifier), (SLACK, member.bot), (EMAIL, member.email)]
     came_from_slack = subject.key in (member.handle, f"{SLACK}:{member.identifier}")
     former = subject.name
@@ -124,17 +130,26 @@ def refresh(account_id: uuid.UUID, member: Member) -> Subject:
         borne = Subject.objects.filter(account_id=account_id, name=alias).exclude(pk=subject.pk)
         if not borne.exists():
             aliases.append((SLACK_NAME, alias))
-    _note(account_id, subject, aliases)
+    _note(account_id, subject, aliases, confirmed=confirmed)
     return subject
 
 
-def _find(account_id: uuid.UUID, member: Member) -> Subject | None:
+def _subject_of(account_id: uuid.UUID, member: Member, *, name: str) -> tuple[Subject, bool]:
+    """Return the subject of a member, made where there is none, and whether it is certain that it is the member's."""
     for platform, value in ((SLACK, member.identifier), (EMAIL, member.email)):
         known = Identity.objects.filter(account_id=account_id, platform=platform, value=value).select_related("subject")
         found = known.first() if value else None
         if found is not None:
-            return found.subject
-    return None
+            return found.subject, found.confirmed or _is_certain(found.subject, member)
+    return _create(account_id, member, name=name), True
+
+
+def _is_certain(subject: Subject, member: Member) -> bool:
+    """Tell whether a subject that somebody said to be a member's can be nobody else's."""
+    if subject.key == f"{SLACK}:{member.identifier}":
+        return True
+    members = Membership.objects.filter(account_id=subject.account_id, subject=subject, user__is_active=True)
+    return bool(member.email) and members.filter(user__email__iexact=member.email).exists()
 
 
 def _create(account_id: uuid.UUID, member: Member, *, name: str) -> Subject:
@@ -145,12 +160,22 @@ def _create(account_id: uuid.UUID, member: Member, *, name: str) -> Subject:
     return ensure_subject(account_id, key=key, kind=kind, name=name)
 
 
-def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, str]]) -> None:
+def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, str]], *, confirmed: bool) -> None:
+    """Note names that are free as the subject's. Names that people choose are confirmed for nobody."""
     for platform, value in aliases:
-        if value:
-            Identity.objects.get_or_create(
-                account_id=account_id, platform=platform, value=value[:256], defaults={"subject": subject}
-            )
+        if not value:
+            continue
+        certain = confirmed and platform != SLACK_NAME
+        identity, is_new = Identity.objects.get_or_create(
+            account_id=account_id,
+            platform=platform,
+            value=value[:256],
+            defaults={"subject": subject, "confirmed": certain},
+        )
+        if certain and not identity.confirmed and identity.subject_id == subject.id:
+            Identity.objects.filter(account_id=account_id, pk=identity.pk).update(confirmed=True)
+        if is_new and platform == SLACK:
+            opting_out.recognise(account_id, subject, value)
 
 
 def _line(value: Any) -> str:

@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,8 @@ from facts.clock import now
 from facts.errors import Conflicting, DomainError, Refused
 from facts.models import Account, AuditEntry, Subject
 from facts.tenancy import account_transaction
-from governance.models import Role
+from governance import leaving
+from governance.models import LeaversFacts, Role
 from ingest.deliveries import contents, outbox, sending, targets, ways
 from ingest.deliveries.contents import Content, NotToBeTold
 from ingest.deliveries.senders import slack as slack_sender
@@ -29,6 +31,7 @@ from tests.factories import (
     MembershipFactory,
     SubjectFactory,
     UserFactory,
+    entered,
     key_principal,
     person_in,
 )
@@ -281,7 +284,7 @@ def test_a_post_shows_its_text_word_for_word(account: Account, slack: SlackServe
 
 
 def test_a_person_is_written_to_in_a_conversation_of_their_own(account: Account, slack: SlackServer) -> None:
-    ana = IdentityFactory(subject=SubjectFactory(account=account), value="UANA").subject
+    ana = IdentityFactory(subject=SubjectFactory(account=account), value="UANA", confirmed=True).subject
     request(account, ana)
     assert sending.send_due(account.id) == 1
     assert slack.posted[0].arguments["channel"] == "DUANA"
@@ -580,3 +583,37 @@ def test_addresses_are_not_in_the_audit(account: Account) -> None:
     target(account, "email", "ana@example.org")
     assert "ana@example.org" not in str(list(AuditEntry.objects.values()))
     assert hashlib.sha256(b"ana@example.org").hexdigest() not in str(list(AuditEntry.objects.values()))
+
+
+def test_an_account_whose_receivers_are_slow_keeps_no_others_waiting(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = [account, AccountFactory()]
+    for one in accounts:
+        with entered(one):
+            for key in ("one", "two", "three"):
+                request(one, target(one, "email", "ops@example.org", name=key), key=key)
+    clock = [0.0]
+
+    def slowly(parcel: Any) -> str:
+        clock[0] += 40
+        return "sent"
+
+    monkeypatch.setattr(sending, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(sending, "SENDERS", {"email": slowly})
+    # A round has 60 of the 120 seconds of a task.
+    with entered(None):
+        assert sending.send_due_everywhere() == 2
+    for one in accounts:
+        with entered(one):
+            assert Delivery.objects.filter(state=DeliveryState.SENT).count() == 1
+
+
+def test_who_left_the_account_is_told_nothing_more(account: Account, mail: MailServer) -> None:
+    member = MembershipFactory(account=account)
+    delivery = request(account, member.subject)
+    leaving.leave(person_in(account, role=Role.ACCOUNT_ADMIN), member.id, facts=LeaversFacts.KEEP)
+    IdentityFactory(subject=member.subject, platform="slack", value="U1", confirmed=True)
+    assert sending.send_due(account.id) == 0
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason, mail.recipients) == (DeliveryState.SUPPRESSED, "person_left", [])

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from facts.models import Account, AuditEntry, Event, Fact, Subject
+from facts.erasure import ErasureMode
+from facts.models import Account, AuditEntry, Event, Fact, Identity, Subject
 from facts.tenancy import account_transaction
-from governance.models import Consent, ConsentStatus
+from governance import erasing
+from governance.models import Consent, ConsentStatus, Role
 from governance.sharing import consent_codes, promotions
 from ingest import opting_out, processing, reading
 from ingest.deliveries import contents
@@ -17,7 +19,7 @@ from ingest.models import CandidateOutcome, Delivery, OptOut, SlackChannel, Slac
 from ingest.slack import importing, obeying
 from ingest.slack.commands import Command, Verb, read
 from tests.api import caller_with_key, problem
-from tests.factories import FactFactory, person_in
+from tests.factories import FactFactory, MembershipFactory, person_in
 from tests.ingest.fakes import FakeExtractor, city
 from tests.ingest.slack_exports import changed, said, write
 from tests.ingest.slack_live import BOT, SECRET, Talk, connect, listen
@@ -145,6 +147,32 @@ def test_a_person_opts_out_of_every_way_and_in_again(
     slack.tell(said("i live in Turin", user="U2", after=7))
     assert Event.objects.filter(text="i live in Turin").exists()
     assert answers() == ["forgotten", "remembered"]
+
+
+@pytest.mark.parametrize("signs_in", [False, True])
+def test_who_opted_out_and_was_erased_is_not_remembered_when_they_speak_again(
+    slack: Talk, account: Account, signs_in: bool
+) -> None:
+    bo = Subject.objects.get(key="bo")
+    if signs_in:
+        MembershipFactory(account=account, subject=bo)
+    slack.tell(said("forget me", user="U2"), "D2", "im")
+    erasing.erase(person_in(account, role=Role.ACCOUNT_ADMIN), subject_id=bo.id, mode=ErasureMode.STRICT)
+    assert not Identity.objects.filter(value="U2").exists()
+    slack.tell(said("i live in Rome", user="U2", after=1))
+    app = caller_with_key(account)
+    body = {"channelId": "C1", "platformUserId": "U2", "messageTs": "1736499605.000100", "text": "i live in Prag"}
+    assert app.post("/context/ingest", body).json()["reason"] == "opted_out"
+    event = {"scope": "/p", "speaker": "bo", "channel_id": "C1", "text": "I live in Prag."}
+    assert problem(app.post("/v1/capture", {"events": [event]})) == (403, "opted_out", "events.0.speaker")
+    assert not Event.objects.filter(text__startswith="i live").exists()
+    # They come up under the same identifier again, and it still holds; what they say now counts from now on.
+    slack.tell(said(f"<@{BOT}> status", user="U2", after=2))
+    assert answers()[-1] == "status_silent"
+    slack.tell(said("i live in Oslo", user="U2", after=3))
+    slack.tell(said(f"<@{BOT}> start remembering me", user="U2", after=4))
+    slack.tell(said("i live in Turin", user="U2", after=5))
+    assert list(Event.objects.exclude(text="").values_list("text", flat=True)) == ["i live in Turin"]
 
 
 def test_the_portal_says_the_same_and_the_later_word_counts(account: Account, workspace: SlackWorkspace) -> None:

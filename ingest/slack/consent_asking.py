@@ -1,0 +1,52 @@
+"""Asking for consent by a direct message of the workspace's bot: a link that is good for one answer.
+
+Only where it is certain which user of the workspace the subject is. The message is worded when it is sent: a question
+that was answered meanwhile is not asked.
+"""
+
+from __future__ import annotations
+
+from governance.models import Consent, ConsentStatus
+from governance.sharing import consent_asking, consent_codes, consent_links, consent_question
+from ingest.deliveries import contents, outbox, places
+from ingest.deliveries.contents import Content, NotToBeTold
+from ingest.deliveries.places import Place
+from ingest.models import Delivery
+from ingest.slack.client import client_for
+
+ABOUT = "consent.question"
+
+
+def register() -> None:
+    """Tell governance that subjects are asked here, and the outbox how it is worded."""
+    consent_asking.register(ask)
+    contents.register(ABOUT, word)
+
+
+def ask(consent: Consent) -> bool:
+    """Have the subject asked, in the caller's account transaction; ``False`` where it is not reached here."""
+    known = places.slack_address(consent.account_id, consent.subject)
+    if known is None or client_for(known[0]) is None:
+        return False
+    outbox.request(
+        consent.account_id,
+        about=ABOUT,
+        object_id=consent.id,
+        key=f"{ABOUT}:{consent.id}",
+        recipient=consent.subject,
+    )
+    return True
+
+
+def word(delivery: Delivery, place: Place) -> Content:
+    """Return the question. Raises ``NotToBeTold`` for one that is not open, or would reach somebody else."""
+    found = Consent.objects.filter(account_id=delivery.account_id, pk=delivery.object_id)
+    consent = found.select_related("account").first()
+    if consent is None or consent.status != ConsentStatus.PENDING:
+        raise NotToBeTold("consent_answered", over=True)
+    if place.recipient is None or place.recipient.id != consent.subject_id:
+        raise NotToBeTold("not_the_subject")
+    question = consent_question.worded(
+        consent.account.name, token=consent_links.again(consent), code=consent_codes.code_of(consent.id)
+    )
+    return Content(type=ABOUT, title=question.title, text=question.text, fields={})

@@ -1,0 +1,164 @@
+"""Whom a message to a person reaches: only an identity that the workspace, and not a caller, says is theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from facts.models import Account, Identity, Membership, Subject
+from facts.tenancy import account_transaction
+from governance.access import person
+from governance.models import Consent, ConsentLink, ConsentStatus
+from governance.sharing import consent_links, consents, promotions
+from ingest.deliveries import contents, outbox, places, sending
+from ingest.models import Delivery, DeliveryState, SlackWorkspace
+from ingest.slack import consent_asking, people
+from tests.api import caller_with_key
+from tests.factories import FactFactory, MembershipFactory, SubjectFactory, person_in
+from tests.ingest.slack_exports import said
+from tests.ingest.slack_live import SECRET, Talk, connect, listen
+from tests.stubs import slack_server
+from tests.stubs.slack_server import SlackServer
+
+
+@pytest.fixture
+def workspace(account: Account, settings: Any) -> SlackWorkspace:
+    settings.SLACK_SIGNING_SECRET = SECRET
+    return connect(account)
+
+
+@pytest.fixture
+def slack(settings: Any, workspace: SlackWorkspace) -> Iterator[SlackServer]:
+    with slack_server.running() as server:
+        settings.SLACK_API_URL, settings.SLACK_BOT_TOKEN = server.api_url, slack_server.TOKEN
+        settings.MEMORY_SITE_URL = "https://memory.example"
+        yield server
+
+
+def member(identifier: str, **fields: Any) -> people.Member:
+    return people.Member(identifier=identifier, real_name=f"Person {identifier}", **fields)
+
+
+def claimed(account: Account, *, subject: str, platform: str, value: str) -> None:
+    """Let an app say whose an identity is."""
+    event = {"scope": "/p", "subject_id": subject, "subject_alias": {"kind": platform, "value": value}, "text": "Hi."}
+    assert caller_with_key(account).post("/v1/capture", {"events": [event]}).status_code == 202
+
+
+def reached_at(account: Account, key: str) -> tuple[str, str] | None:
+    return places.slack_address(account.id, Subject.objects.get(key=key))
+
+
+def signs_in(account: Account, key: str, email: str) -> Membership:
+    made = MembershipFactory(account=account, subject=SubjectFactory(account=account, key=key))
+    made.user.email = email
+    made.user.save()
+    return made
+
+
+def test_who_came_from_the_workspace_is_reached_there(account: Account, workspace: SlackWorkspace) -> None:
+    listen(workspace)
+    assert reached_at(account, "ana") == ("T1", "U1")
+    Talk().tell(said("hello", user="U7"))
+    assert reached_at(account, "slack:U7") == ("T1", "U7")
+
+
+@pytest.mark.parametrize("told", ["register", "refresh"])
+def test_what_a_caller_says_of_an_identity_is_not_enough(
+    account: Account, workspace: SlackWorkspace, told: str
+) -> None:
+    signs_in(account, "victim", "victim@example.org")
+    claimed(account, subject="victim", platform="slack", value="U666")
+    assert reached_at(account, "victim") is None
+    stranger = member("U666", email="evil@example.org", handle="victim")
+    people.register(account.id, [stranger]) if told == "register" else people.refresh(account.id, stranger)
+    assert reached_at(account, "victim") is None
+    assert not Identity.objects.filter(subject__key="victim", confirmed=True).exists()
+
+
+def test_an_address_that_a_caller_says_is_somebodys_confirms_nothing(
+    account: Account, workspace: SlackWorkspace
+) -> None:
+    signs_in(account, "victim", "victim@example.org")
+    claimed(account, subject="victim", platform="email", value="evil@example.org")
+    people.register(account.id, [member("U666", email="evil@example.org")])
+    assert Identity.objects.get(value="U666").subject.key == "victim"
+    assert reached_at(account, "victim") is None
+
+
+def test_the_address_with_which_somebody_signs_in_confirms(account: Account, workspace: SlackWorkspace) -> None:
+    signs_in(account, "ada", "Ada@Example.org")
+    claimed(account, subject="ada", platform="slack", value="U8")
+    people.refresh(account.id, member("U8", email="ada@example.org"))
+    assert reached_at(account, "ada") == ("T1", "U8")
+    # A second one that a caller names neither takes the message nor keeps it from arriving.
+    claimed(account, subject="ada", platform="slack", value="U666")
+    assert reached_at(account, "ada") == ("T1", "U8")
+
+
+def test_a_delivery_is_not_sent_to_whom_a_caller_named(account: Account, slack: SlackServer) -> None:
+    claimed(account, subject="victim", platform="slack", value="U666")
+    with account_transaction(account.id):
+        outbox.request(
+            account.id,
+            about="slack.answer.known",
+            object_id=account.id,
+            key="one",
+            recipient=Subject.objects.get(key="victim"),
+        )
+    assert sending.send_due(account.id) == 0
+    assert (Delivery.objects.get().state, Delivery.objects.get().error_class) == (DeliveryState.DEAD, "no_address")
+    assert slack.posted == []
+
+
+def asked(account: Account, workspace: SlackWorkspace) -> Consent:
+    """Have Ana asked whether something may be known to all."""
+    listen(workspace)
+    fact = FactFactory(subject=Subject.objects.get(key="ana"), statement="Ana likes tea.", sensitivity="personal")
+    promotions.request_promotion(person_in(account), fact_id=fact.id, target="/", reason="For all.")
+    return Consent.objects.get()
+
+
+def test_consent_is_asked_for_by_a_direct_message_with_a_link(
+    account: Account, workspace: SlackWorkspace, slack: SlackServer
+) -> None:
+    consent = asked(account, workspace)
+    assert sending.send_due(account.id) == 1
+    (message,) = slack.posted
+    assert "tea" not in str(message.arguments)
+    opened = [call.arguments["users"] for call in slack.calls if call.method == "conversations.open"]
+    assert opened == ["U1"]
+    (token,) = re.findall(r"https://memory\.example/consent/([^/\s]+)/", message.arguments["text"])
+    assert consent_links.answer(token, agrees=True).status == ConsentStatus.GRANTED
+    consent.refresh_from_db()
+    assert (consent.status, consent.channel, consent.verified) == (ConsentStatus.GRANTED, "link", True)
+
+
+def test_every_try_of_a_question_sends_the_same_link(
+    account: Account, workspace: SlackWorkspace, slack: SlackServer
+) -> None:
+    asked(account, workspace)
+    delivery = Delivery.objects.get(about=consent_asking.ABOUT)
+    for _ in range(2):
+        assert "https://memory.example/consent/" in contents.word(delivery, places.place_of(delivery)).text
+    assert ConsentLink.objects.count() == 1
+
+
+def test_a_question_that_was_answered_meanwhile_is_not_asked(
+    account: Account, workspace: SlackWorkspace, slack: SlackServer
+) -> None:
+    consent = asked(account, workspace)
+    consents.refuse(person(MembershipFactory(account=account, subject=consent.subject)), consent.id)
+    assert sending.send_due(account.id) == 0
+    assert (Delivery.objects.get(about=consent_asking.ABOUT).state, slack.posted) == (DeliveryState.CANCELLED, [])
+
+
+def test_a_question_goes_by_no_message_where_the_site_has_no_address(
+    account: Account, workspace: SlackWorkspace, slack: SlackServer, settings: Any
+) -> None:
+    settings.MEMORY_SITE_URL = ""
+    asked(account, workspace)
+    assert not Delivery.objects.exists()
