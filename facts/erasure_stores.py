@@ -202,10 +202,12 @@ def _wipe_events(erasing: Erasing, rows: QuerySet) -> None:
 
 
 def _jobs(erasing: Erasing) -> QuerySet:
-    """Jobs of these events and facts, and any whose intermediate results repeat the words."""
+    """Jobs of these events and facts, those that one of these events asked for, and any whose intermediate results
+    repeat the words."""
     ids = [str(key) for key in (*erasing.events, *erasing.cuts)]
     return Job.objects.filter(
         Q(input_key__in=ids)
+        | Q(payload__event__in=ids)
         | Q(payload__fact_id__in=[str(key) for key in erasing.facts])
         | Q(pk__in=keys_saying(erasing, Job, "payload", "error")),
         account_id=erasing.account_id,

@@ -25,7 +25,7 @@ from facts.locks import lock_subject
 from facts.models import Event, Passage, Subject
 from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
-from facts.vocabulary import EvidenceLevel, OriginTrust
+from facts.vocabulary import EvidenceLevel, OriginTrust, SourceType
 from governance import placement
 from ingest import batch_reading, budget, directives, line, opting_out, outcomes, passages, reading, reasons, usage
 from ingest.extraction import ExtractionFailed, ExtractorIdentity, checks
@@ -221,6 +221,8 @@ def _write(claim: Claim, outcome: EventOutcome, loaded: Loaded, found: Reading, 
 def _reason_for_nothing(event: Event, loaded: Loaded) -> str:
     if event.withdrawn_at is not None:
         return reasons.WITHDRAWN
+    if event.source_type in {SourceType.URL_FETCH, SourceType.WEB_SEARCH}:
+        return reasons.KEPT_AS_REFERENCE
     spoken = any(turn.item is not None for turn in loaded.turns)
     return reasons.NOTHING_TO_REMEMBER if spoken else reasons.NOT_HUMAN_SPEECH
 

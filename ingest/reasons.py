@@ -8,6 +8,7 @@ from __future__ import annotations
 from ingest.extraction import checks
 
 NOT_HUMAN_SPEECH = "not_human_speech"
+KEPT_AS_REFERENCE = "kept_as_reference"
 NOTHING_TO_REMEMBER = "nothing_to_remember"
 SUBJECT_UNRESOLVED = "subject_unresolved"
 SUBJECT_OPTED_OUT = "subject_opted_out"
@@ -22,6 +23,7 @@ WAITS_FOR_BATCH = "waits_for_batch"
 #: What the event as a whole came to.
 EVENT_REASONS: dict[str, str] = {
     NOT_HUMAN_SPEECH: "No human said it: assistant text, tool output and records are kept, never evidence.",
+    KEPT_AS_REFERENCE: "It is a page or a search: what it says was kept as a reference when it was fetched.",
     NOTHING_TO_REMEMBER: "Nothing in it states a fact.",
     WITHDRAWN: "It was withdrawn before it was processed.",
     ERASED: "It was erased on request before it was processed.",

@@ -70,8 +70,10 @@ def keep_page(
 ) -> Kept:
     """Keep a page and the fact that sums it up. ``asked_by``: ids of what asked for it, kept with the event."""
     payload = {"text": page.text, "title": page.title, "url": page.url, "found_at": page.found_at, "cut": page.cut}
+    # What the page calls itself stands in the statement and names the subject: orders given there are left out.
+    title = "" if checks.is_directive(page.title) else page.title
     with account_transaction(account_id):
-        subject = _subject(account_id, SubjectKind.URL, page.url, name=page.title)
+        subject = _subject(account_id, SubjectKind.URL, page.url, name=title)
         event, known = _event(
             account_id,
             subject,
@@ -85,7 +87,7 @@ def keep_page(
         if known:
             return Kept(event=event, known=True, placed=())
         candidate = Candidate(
-            statement=_page_statement(page, summary.text),
+            statement=_page_statement(page.url, title, summary.text),
             quote=summary.quote,
             confidence=PAGE_CONFIDENCE,
             category=Category.REFERENCE,
@@ -235,9 +237,9 @@ def _place(
     )
 
 
-def _page_statement(page: Page, summary: str) -> str:
+def _page_statement(url: str, title: str, summary: str) -> str:
     words = " ".join(summary.split())
-    return f"The page “{page.title}” ({page.url}) says: {words}" if page.title else f"The page {page.url} says: {words}"
+    return f"The page “{title}” ({url}) says: {words}" if title else f"The page {url} says: {words}"
 
 
 def _found(found: Found, query: str) -> Candidate:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from resiliparse.extract.html2text import extract_plain_text
-from resiliparse.parse.encoding import detect_encoding
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 from resiliparse.parse.html import HTMLTree, traverse_dom
 
 from ingest.normalise import clean_text
@@ -21,6 +22,7 @@ MAX_ELEMENTS = 100_000
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 PLAIN = frozenset({"text/plain", "text/markdown"})
 
+_UTF_8_SIGNED = "utf-8-sig"
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -69,16 +71,30 @@ def decode(body: bytes, content_type: str) -> str:
     stated = _CHARSET.search(content_type)
     candidates = [stated.group(1)] if stated else []
     if body.startswith(b"\xef\xbb\xbf"):
-        candidates.insert(0, "utf-8-sig")
+        candidates.insert(0, _UTF_8_SIGNED)
     if head := _CHARSET.search(body[:1024].decode("latin-1")):
         candidates.append(head.group(1))
     candidates += ["utf-8", detect_encoding(body, from_html_meta=False)]
     for name in candidates:
         try:
-            return body.decode(name)
+            return body.decode(_codec(name))
         except (LookupError, UnicodeError):
             continue
     return body.decode("utf-8", errors="replace")
+
+
+def _codec(name: str) -> str:
+    """Return the codec of an encoding; raises ``LookupError`` for one that the web does not know.
+
+    Of Python's codecs only those of the web are used: others take time with the square of what they decode.
+    """
+    of_the_web = name if name == _UTF_8_SIGNED else map_encoding_to_html5(name, fallback_utf8=False)
+    if of_the_web is None:
+        raise LookupError(name)
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return of_the_web
 
 
 def _check_size(tree: HTMLTree) -> None:

@@ -41,6 +41,14 @@ def test_a_wrong_or_missing_charset_spoils_nothing(body: bytes, content_type: st
     assert page_text.read(body, content_type=content_type).text == text
 
 
+@pytest.mark.parametrize("name", ["punycode", "idna", "utf-7", "unicode_escape", "zip", "undefined"])
+def test_codecs_that_no_browser_knows_decode_nothing(name: str) -> None:
+    # With the first of these, bytes like these take time with the square of their number: hours for a page.
+    body = b"-" + b"kva" * 1_500_000
+    assert page_text.read(body, content_type=f"text/plain; charset={name}").text.startswith("-kva")
+    assert page_text.decode(b"<meta charset=punycode>\xc3\xa9", "text/html") == "<meta charset=punycode>é"
+
+
 def test_a_charset_that_only_the_page_states_is_read() -> None:
     body = '<html><head><meta charset="iso-8859-1"></head><body><p>déjà vu été</p></body></html>'.encode("latin-1")
     assert page_text.read(body, content_type="text/html").text == "déjà vu été"
