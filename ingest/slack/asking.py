@@ -45,22 +45,37 @@ def _write_channel(workspace: SlackWorkspace, payload: Mapping[str, Any], told: 
         channels.note(workspace, told)
 
 
-def _ask_lists(slack: Slack, payload: Mapping[str, Any]) -> Any:
-    return list(slack.members()), list(slack.channels())
+def _ask_members(slack: Slack, payload: Mapping[str, Any]) -> Any:
+    return slack.members(cursor=payload.get("cursor", ""))
 
 
-def _write_lists(workspace: SlackWorkspace, payload: Mapping[str, Any], told: Any) -> None:
-    """Register everybody; of the channels those in which the bot is or that are known already."""
-    members = [member for entry in told[0] if (member := people.read_member(entry)) is not None]
-    people.register(workspace.account_id, [member for member in members if member.identifier != workspace.bot_user_id])
-    for channel in told[1]:
+def _write_members(workspace: SlackWorkspace, payload: Mapping[str, Any], told: Any) -> None:
+    """Take in a page of members, and have the next one asked for, or the channels after the last."""
+    entries, cursor = told
+    members = [member for entry in entries if (member := people.read_member(entry)) is not None]
+    for member in sorted(members, key=lambda member: member.identifier):
+        if member.identifier != workspace.bot_user_id:
+            people.refresh(workspace.account_id, member)
+    directory.look_up_page(workspace, payload, kind=directory.MEMBERS if cursor else directory.CHANNELS, cursor=cursor)
+
+
+def _ask_channels(slack: Slack, payload: Mapping[str, Any]) -> Any:
+    return slack.channels(cursor=payload.get("cursor", ""))
+
+
+def _write_channels(workspace: SlackWorkspace, payload: Mapping[str, Any], told: Any) -> None:
+    entries, cursor = told
+    for channel in entries:
         channels.note(workspace, channel)
+    if cursor:
+        directory.look_up_page(workspace, payload, kind=directory.CHANNELS, cursor=cursor)
 
 
 QUESTIONS: dict[str, Question] = {
     directory.MEMBER: Question(ask=_ask_member, write=_write_member),
     directory.CHANNEL: Question(ask=_ask_channel, write=_write_channel),
-    directory.LISTS: Question(ask=_ask_lists, write=_write_lists),
+    directory.MEMBERS: Question(ask=_ask_members, write=_write_members),
+    directory.CHANNELS: Question(ask=_ask_channels, write=_write_channels),
     file_texts.FILES: Question(ask=file_texts.fetch, write=file_texts.write),
 }
 

@@ -7,7 +7,7 @@ no transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,8 +26,6 @@ LONGEST_WAIT = 15 * 60
 MAX_FILE_BYTES = 512 * 1024
 #: Members and channels of one page, the most that Slack recommends.
 PAGE = 200
-#: Pages of a list that are read: 100,000 members.
-MAX_PAGES = 500
 
 
 class SlackFailed(Exception):
@@ -79,13 +77,13 @@ class Slack:
             raise Unavailable("no_json")
         return answer.data
 
-    def members(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the workspace's list of users."""
-        return self._pages("users.list", "members")
+    def members(self, *, cursor: str = "") -> tuple[list[Mapping[str, Any]], str]:
+        """Return a page of the workspace's list of users, and the cursor of the next one, "" after the last."""
+        return self._page("users.list", "members", cursor)
 
-    def channels(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the channels, public ones and the private ones that the bot is in; no direct messages."""
-        return self._pages("conversations.list", "channels", types="public_channel,private_channel")
+    def channels(self, *, cursor: str = "") -> tuple[list[Mapping[str, Any]], str]:
+        """Return a page of the channels, public ones and the private ones that the bot is in; no direct messages."""
+        return self._page("conversations.list", "channels", cursor, types="public_channel,private_channel")
 
     def message(self, channel: str, ts: str, *, thread: str = "") -> Mapping[str, Any] | None:
         """Return one message as it is now; ``None`` when it is there no more."""
@@ -121,15 +119,11 @@ class Slack:
             return None
         return answer.content.decode("utf-8", errors="replace")
 
-    def _pages(self, method: str, name: str, **arguments: Any) -> Iterator[Mapping[str, Any]]:
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            answer = self.call(method, limit=PAGE, cursor=cursor, **arguments)
-            yield from _rows(answer, name)
-            about = answer.get("response_metadata")
-            cursor = about.get("next_cursor") if isinstance(about, Mapping) else None
-            if not cursor:
-                return
+    def _page(self, method: str, name: str, cursor: str, **arguments: Any) -> tuple[list[Mapping[str, Any]], str]:
+        answer = self.call(method, limit=PAGE, cursor=cursor or None, **arguments)
+        about = answer.get("response_metadata")
+        following = about.get("next_cursor") if isinstance(about, Mapping) else None
+        return _rows(answer, name), following if isinstance(following, str) else ""
 
 
 def client_for(team: str) -> Slack | None:

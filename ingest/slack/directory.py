@@ -20,10 +20,13 @@ from ingest.slack.client import client_for
 from ingest.slack.messages import IDENTIFIER, Changed, Said, Understood
 from ingest.slack.names import Names
 
-#: Kinds of jobs: one member, one channel, everybody and every channel.
+#: Kinds of jobs: one member, one channel, a page of everybody and one of every channel.
 MEMBER = "slack.member"
 CHANNEL = "slack.channel"
-LISTS = "slack.lists"
+MEMBERS = "slack.members"
+CHANNELS = "slack.channels"
+#: Pages of both lists that are asked for in one round: 100,000 members and channels.
+MAX_PAGES = 500
 
 #: Identifiers of users, bots and channels as they stand in a message, and others that look alike.
 _LOOKS_LIKE_ONE = re.compile(r"\b[UWBCG][A-Z0-9]{1,30}\b")
@@ -80,7 +83,18 @@ def look_up_channel(workspace: SlackWorkspace, channel_id: str) -> None:
 
 def look_up_all(workspace: SlackWorkspace) -> None:
     """Have everybody and every channel asked for, at most once an hour."""
-    _submit(workspace, LISTS, f"{now():%Y-%m-%dT%H}")
+    hour = f"{now():%Y-%m-%dT%H}"
+    _submit(workspace, MEMBERS, hour, round=hour)
+
+
+def look_up_page(workspace: SlackWorkspace, before: Mapping[str, Any], *, kind: str, cursor: str) -> None:
+    """Have the page after the one of the job with the payload ``before`` asked for.
+
+    Each page is a job of its own: where Slack wants to be left alone for a while, no earlier page is read again.
+    """
+    number = int(before.get("page", "0")) + 1
+    if number < MAX_PAGES:
+        _submit(workspace, kind, f"{before['round']}:{number}", round=before["round"], page=str(number), cursor=cursor)
 
 
 def _submit(workspace: SlackWorkspace, kind: str, key: str, **payload: str) -> None:

@@ -36,7 +36,7 @@ def test_slack_tells_who_the_bot_is(account: Account, settings: Any) -> None:
     assert "Stub (T1) belongs to" in out
     assert err == ""
     assert "xoxb" not in out
-    assert Job.objects.filter(kind="slack.lists").count() == 1
+    assert Job.objects.filter(kind="slack.members").count() == 1
 
 
 def test_without_a_token_the_bot_has_to_be_named(account: Account) -> None:
@@ -44,7 +44,7 @@ def test_without_a_token_the_bot_has_to_be_named(account: Account) -> None:
         run("T1", "--account", account.key)
     _, err = run("T1", "--account", account.key, "--bot-user", "UBOT")
     assert "SLACK_SIGNING_SECRET is not set" in err
-    assert not Job.objects.filter(kind="slack.lists").exists()
+    assert not Job.objects.filter(kind="slack.members").exists()
 
 
 def test_a_workspace_belongs_to_one_account(account: Account) -> None:
