@@ -176,11 +176,11 @@ def _casts(principal: Principal, observations: Sequence[Observation]) -> list[_C
 
 
 def _respect_opt_outs(account_id: uuid.UUID, observations: Sequence[Observation], casts: Sequence[_Cast]) -> None:
-    """Refuse what people who opted out say in channels. Messages with a key of their platform were sifted before."""
+    """Refuse what people who opted out say in channels, whatever way it comes."""
     speakers = {
         position: cast.speaker.id
         for position, (item, cast) in enumerate(zip(observations, casts, strict=True))
-        if item.channel_id and not item.source_key and cast.speaker is not None
+        if item.channel_id and cast.speaker is not None
     }
     silent = opting_out.opted_out(account_id, set(speakers.values())) if speakers else frozenset()
     for position, speaker_id in speakers.items():

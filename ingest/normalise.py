@@ -80,6 +80,9 @@ def clean_json(value: Any, *, depth: int = 0) -> tuple[Any, frozenset[str]]:
             return clean_text(value)
         case float() if not math.isfinite(value):
             raise DomainError("A number must be finite.", field="payload")
+        case int() if not -(2**63) <= value < 2**63:
+            # As our parser of bodies reads it: writers of JSON refuse longer ones.
+            return _as_float(value), frozenset()
         case Mapping():
             return _clean_object(value, depth)
         case list() | tuple():
@@ -87,6 +90,13 @@ def clean_json(value: Any, *, depth: int = 0) -> tuple[Any, frozenset[str]]:
             return [item for item, _ in parts], frozenset().union(*(notes for _, notes in parts))
         case _:
             return value, frozenset()
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise DomainError("A number must be finite.", field="payload") from None
 
 
 def _clean_object(value: Mapping[str, Any], depth: int) -> tuple[dict[str, Any], frozenset[str]]:

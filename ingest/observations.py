@@ -29,6 +29,9 @@ MAX_URLS = 50
 FUTURE_SLACK = timedelta(days=1)
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
+#: Recorded with an event that came from another store of this kind: it is history, whatever its source.
+IMPORTED = "imported"
+
 _SCOPE_NAMES = ("project_id", "scope", "scope_path")
 #: What senders call the kinds of subjects. Anything else is taken for a person: the most guarded reading.
 _SUBJECT_KINDS = {

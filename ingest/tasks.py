@@ -9,6 +9,7 @@ from facts.isolation import each_account
 from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest import batch_reading, batches, line, processing
+from ingest.imports import running
 from ingest.slack import asking, receiving
 from ingest.web import queue
 
@@ -33,16 +34,28 @@ def requeue_waiting() -> None:
 
     Safe to run twice or late.
     """
-    for account_id in Account.objects.values_list("id", flat=True):
+
+    def requeue(account_id: uuid.UUID) -> int:
         with account_transaction(account_id):
             batches.close_quiet(account_id)
-            line.requeue(account_id)
-            jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})
+            return line.requeue(account_id) + jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})
+
+    each_account(Account.objects.values_list("id", flat=True), requeue, name="requeue_waiting")
 
 
 def ask_slack(job_id: str, account_id: str) -> None:
     """Ask Slack what a job is for."""
     asking.run(uuid.UUID(account_id), uuid.UUID(job_id))
+
+
+def prune_uploads() -> None:
+    """Delete the content of files that were uploaded for an import with which nobody went on, in every account."""
+
+    def prune(account_id: uuid.UUID) -> int:
+        with account_transaction(account_id):
+            return running.prune(account_id)
+
+    each_account(Account.objects.values_list("id", flat=True), prune, name="prune_uploads")
 
 
 def prune_slack() -> None:

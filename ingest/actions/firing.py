@@ -26,6 +26,7 @@ from ingest.actions.receivers import receiver_of
 from ingest.actions.rules import Rule
 from ingest.deliveries import outbox, targets
 from ingest.models import Action, ActionKind, ActionState, DeliveryTarget, NoticeTo
+from ingest.observations import IMPORTED
 
 ACTOR = pipeline("actions")
 #: About what the deliveries of this module are.
@@ -115,6 +116,7 @@ def sets_off(account_id: uuid.UUID, fact_ids: Collection[uuid.UUID]) -> set[uuid
     said = (
         Evidence.objects.filter(account_id=account_id, fact_id__in=fact_ids)
         .exclude(event__source_type=SourceType.BACKFILL)
+        .exclude(event__recorded_claims__has_key=IMPORTED)
         .annotate(late=late)
         .filter(late__lte=LIVE_WITHIN)
     )

@@ -14,7 +14,7 @@ from ingest.imports import facts
 from ingest.imports.facts import StatedFact
 from ingest.imports.items import Fault, Item, Passed, Read, fault_of
 from ingest.normalise import clean_json, clean_text
-from ingest.observations import Observation, read_observation
+from ingest.observations import IMPORTED, Observation, read_observation
 
 #: Bytes of a line: a payload of the largest size, and room for its other fields.
 MAX_LINE = 1024 * 1024
@@ -56,9 +56,11 @@ def _own(observation: Observation, record: Mapping[str, Any]) -> Observation:
     if record.get("type") != "event":
         return observation
     key, source_type, claims = record.get("source_key"), record.get("source_type"), record.get("claims")
+    told = clean_json(claims)[0] if isinstance(claims, Mapping) else {}
     return replace(
         observation,
         source_key=clean_text(key)[0][:400] if isinstance(key, str) else "",
         source_type=source_type if source_type in SourceType.values else SourceType.BACKFILL,
-        recorded_claims=clean_json(claims)[0] if isinstance(claims, Mapping) else {},
+        # Its source is what it was, and yet nobody said it just now: no page is fetched and nobody told for it.
+        recorded_claims={**told, IMPORTED: True},
     )

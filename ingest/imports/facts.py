@@ -55,7 +55,9 @@ def place(account_id: uuid.UUID, stated: StatedFact) -> str:
     Its events have to be there already. Raises ``DomainError`` (``unknown_evidence``, ``invalid_subject``).
     """
     keys = [key for key, _ in stated.evidence]
-    rows = Event.objects.filter(account_id=account_id, source_key__in=keys, withdrawn_at__isnull=True)
+    rows = Event.objects.filter(
+        account_id=account_id, source_key__in=keys, withdrawn_at__isnull=True, forgotten_at__isnull=True
+    )
     events = {event.source_key: event for event in rows.select_related("account", "scope").order_by("revision")}
     subject = ensure_subject(account_id, kind=stated.subject_kind, key=stated.subject)
     came_to = ""

@@ -11,7 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from facts.long_jobs import Run, Step
 from facts.models import Account, Event, LongJob
 from facts.tenancy import account_transaction, normalise_path
 from governance.access import Principal, Right
+from ingest import opting_out
 from ingest.capture import Captured, capture, record_revision
 from ingest.imports import events, facts, memories, stating
 from ingest.imports.facts import StatedFact
@@ -41,6 +42,8 @@ CHUNK = 200
 MAX_DOCUMENT = 256 * 1024 * 1024
 #: Bytes of a file that is uploaded.
 MAX_UPLOAD = 2 * 1024 * 1024
+#: How long an upload is kept of which the import was cancelled or failed, to be gone on with.
+UPLOAD_KEPT = timedelta(days=7)
 #: Faults that are kept of one import; those beyond are only counted.
 MAX_FAULTS = 1_000
 DEFAULT_SCOPE = "/imported"
@@ -165,6 +168,14 @@ def ended(work: LongJob) -> None:
     """Let go of what was uploaded, unless the work can go on from it."""
     if work.state == "done":
         ImportUpload.objects.filter(account_id=work.account_id, run_id=work.options["run"]).delete()
+
+
+def prune(account_id: uuid.UUID) -> int:
+    """Let go of uploads with which nobody went on for :data:`UPLOAD_KEPT`, in the caller's account transaction."""
+    under_way = long_jobs.of_account(account_id, kind=KIND).filter(finished_at__isnull=True)
+    runs = {work.options["run"] for work in under_way}
+    left = ImportUpload.objects.filter(account_id=account_id, created_at__lt=now() - UPLOAD_KEPT).exclude(content=b"")
+    return left.exclude(run_id__in=runs).update(content=b"")
 
 
 def principal(account_id: uuid.UUID) -> Principal:
@@ -370,7 +381,10 @@ def _revise(caller: Principal, item: Item, earlier: Event) -> Captured:
     """Keep a memory that says something else than before as the next revision of it; an older one changes nothing."""
     at = item.observation.occurred_at
     same = Captured(event_id=earlier.id, deduplicated=True, revision=earlier.revision)
-    if earlier.withdrawn_at is not None or earlier.text_removed_at is not None:
+    if earlier.withdrawn_at is not None or earlier.text_removed_at is not None or earlier.forgotten_at is not None:
+        return same
+    in_channel = bool(item.observation.channel_id) and earlier.speaker_id is not None
+    if in_channel and opting_out.is_opted_out(earlier.account_id, earlier.speaker_id):
         return same
     if earlier.text == item.observation.payload.get("text") or at is None or at <= earlier.occurred_at:
         return same

@@ -23,6 +23,7 @@ from facts.models.records import JobStatus
 from facts.public_addresses import AddressRefused
 from facts.tenancy import account_transaction
 from facts.vocabulary import Sensitivity, SourceType
+from ingest.observations import IMPORTED
 from ingest.web import addresses, keeping, pages, summing_up
 
 FETCH = "web.fetch"
@@ -102,6 +103,7 @@ def _wanted(events: Iterable[Event]) -> dict[str, Event]:
     wanted: dict[str, Event] = {}
     for event in events:
         live = event.channel_id and event.human and event.source_type == SourceType.CHANNEL_MESSAGE
+        live = live and not event.recorded_claims.get(IMPORTED)
         if not live or event.sensitivity not in _SHARED:
             continue
         named = event.urls or addresses.in_text(event.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from facts import lifecycle, outbox, withholding
 from facts.actors import pipeline
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, NotFound, Refused
-from facts.models import Account, AuditEntry, Fact, Relation, Subject
+from facts.models import Account, AuditEntry, Event, Fact, Relation, Subject
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Category, Level, RelationKind, Sensitivity, SourceType, Status
 from governance import access, erasing, forgetting
@@ -24,6 +24,7 @@ from ingest.actions.rules import BUILT_IN
 from ingest.deliveries import audience, places, targets
 from ingest.deliveries.contents import NotToBeTold
 from ingest.models import Action, ActionRule, Delivery, DeliveryTarget
+from ingest.observations import IMPORTED
 from tests.factories import (
     EventFactory,
     FactFactory,
@@ -142,6 +143,13 @@ def test_what_was_backfilled_or_imported_sets_off_nothing(
     said(ana, Category.COMMITMENT, **fields)
     tell(account)
     assert not Action.objects.exists()
+
+
+def test_what_another_store_heard_yesterday_sets_off_nothing_here(ana: Subject, account: Account) -> None:
+    fact = said(ana, Category.BLOCKER, at=now() - timedelta(hours=20))
+    Event.objects.filter(subject=ana).update(recorded_claims={IMPORTED: True})
+    tell(account)
+    assert states(fact) == []
 
 
 @pytest.mark.parametrize("kind", [RelationKind.DERIVED_FROM, RelationKind.PROMOTED_FROM])

@@ -18,6 +18,7 @@ from facts import long_jobs, long_work
 from facts.actors import system
 from facts.clock import now
 from facts.models import Account, Event, Fact, LongJob
+from ingest import opting_out
 from ingest.imports import events, memories, running, stating
 from ingest.imports.items import Fault, Item
 from ingest.imports.running import Options
@@ -392,3 +393,48 @@ def test_other_work_may_be_cancelled_and_resumed(account: Account, tmp_path: Pat
     assert not Event.objects.exists()
     long_jobs.resume(account.id, work.pk, actor=ACTOR)
     assert long_work.drive(account.id, work.pk).counts == {"captured": 1}
+
+
+def test_an_upload_that_nobody_goes_on_with_is_let_go(account: Account) -> None:
+    held = [
+        running.upload(account.id, json.dumps(said(text)).encode(), Options(source="events"), name="e", actor=ACTOR)
+        for text in ("one", "two")
+    ]
+    long_jobs.cancel(account.id, held[0].pk, actor=ACTOR)
+    assert running.prune(account.id) == 0
+    ImportUpload.objects.update(created_at=now() - running.UPLOAD_KEPT * 2)
+    assert (running.prune(account.id), running.prune(account.id)) == (1, 0)
+    assert [bool(bytes(row.content)) for row in ImportUpload.objects.order_by("run_id")] == [False, True]
+
+
+def own_line(key: str, *, day: int = 1, **more: Any) -> dict[str, Any]:
+    """Return a message of a channel as an account writes it out."""
+    return said(
+        f"I live in {key}.", day=day, type="event", source_key=f"slack:T1:C1:{key}", source_type="channel_message",
+        channel_id="C1", speaker="ana", **more,
+    )  # fmt: skip
+
+
+def test_what_people_who_opted_out_said_in_channels_is_not_taken_in_from_a_file(
+    account: Account, tmp_path: Path
+) -> None:
+    ana = SubjectFactory(account=account, key="ana")
+    load(account, lines(tmp_path / "a.jsonl", [own_line("Rome")]))
+    opting_out.stop_remembering(account.id, ana, via=opting_out.PORTAL)
+    again = {**own_line("Rome", day=2), "text": "I live in Bern."}
+    work = load(account, lines(tmp_path / "b.jsonl", [again, own_line("Oslo", day=3), said("Elsewhere.", day=4)]))
+    assert work.counts == {"deduplicated": 1, "captured": 1, "opted_out": 1}
+    assert sorted(Event.objects.values_list("text", flat=True)) == ["Elsewhere.", "I live in Rome."]
+    assert faults() == [(2, "speaker", "opted_out")]
+
+
+def test_a_fact_rests_on_no_event_that_was_forgotten(account: Account, tmp_path: Path) -> None:
+    load(account, lines(tmp_path / "a.jsonl", [own_line("Rome")]))
+    Event.objects.update(forgotten_at=now())
+    fact = {
+        "type": "fact", "statement": "Ana lives in Rome.", "subject_id": "ana",
+        "evidence": [{"source_key": "slack:T1:C1:Rome", "quote": "I live in Rome."}],
+    }  # fmt: skip
+    load(account, lines(tmp_path / "b.jsonl", [fact]))
+    assert faults() == [(1, "evidence", "unknown_evidence")]
+    assert not Fact.objects.exists()
