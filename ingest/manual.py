@@ -21,6 +21,7 @@ from governance import placement
 from governance.access import Delegation, Principal, Role, check_limit, require_authority
 from governance.placement import Placement, Submission
 from ingest.extraction import checks
+from ingest.observations import EARLIEST, FUTURE_SLACK
 
 #: Characters of a statement.
 MAX_STATEMENT = 1_000
@@ -57,9 +58,12 @@ def state(principal: Principal, statement: Statement) -> Stated:
     """Keep a statement and submit it to the gates.
 
     Raises ``Refused`` (``human_required`` for a key to which nobody delegated ``observe``, ``forbidden_scope``) and
-    ``DomainError`` (``statement_missing``, ``invalid_payload``, ``invalid_subject``, ``invalid_scope``).
+    ``DomainError`` (``statement_missing``, ``invalid_payload``, ``invalid_subject``, ``invalid_scope``,
+    ``impossible_date``).
     """
     words = _checked(statement.words)
+    if statement.stated_on is not None and not EARLIEST <= statement.stated_on <= now() + FUTURE_SLACK:
+        raise DomainError("It held after 1970 and not in the future.", code="impossible_date", field="sourceDate")
     check_limit(principal, statement.scope)
     actor = require_authority(principal, Delegation.OBSERVE, path=statement.scope, at_least=Role.MEMBER)
     with account_transaction(principal.account_id):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 
 from facts.vocabulary import Sensitivity, Status
-from governance.access import Principal, all_readable_scopes, curated_scopes, resolve_reader
+from governance.access import Principal, all_readable_scopes, curated_scopes, has_role, resolve_reader
+from governance.models import Role
 from ingest.deliveries.audience import is_readable
 from ingest.models import Action
 
@@ -28,6 +29,16 @@ def visible(principal: Principal) -> QuerySet[Action]:
     if not resolve_reader(principal).restricted:
         curated &= ~Q(fact__sensitivity=Sensitivity.RESTRICTED)
     return actions.filter(own | curated).select_related("fact__subject", "fact__scope", "subject", "scope", "assignee")
+
+
+def may_know_what(principal: Principal, action: Action) -> bool:
+    """Tell whether the caller may know whom an action that they see is about, and where: whoever decides there, whom it
+    is about, and who may read the fact. Others were given it to do, and learn the rest where it was said."""
+    return (
+        action.subject_id == principal.subject_id
+        or has_role(principal, action.scope.path, Role.CURATOR)
+        or may_read_words(principal, action)
+    )
 
 
 def may_read_words(principal: Principal, action: Action) -> bool:

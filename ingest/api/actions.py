@@ -59,12 +59,14 @@ class ActionShown(serializers.Serializer):
     reason = serializers.CharField(help_text="A code: why it was closed by itself, or why nobody was told.")
     version = serializers.IntegerField()
     rule = serializers.CharField()
-    scope = serializers.CharField()
+    scope = serializers.CharField(
+        help_text="Empty, as what follows, where the caller was given it and may know no more."
+    )
     project_id = serializers.CharField()
     subject_id = serializers.CharField()
     assignee = serializers.CharField(allow_null=True)
     due_on = serializers.DateField(allow_null=True, help_text="A day in the account's time zone.")
-    fact_id = serializers.UUIDField()
+    fact_id = serializers.UUIDField(allow_null=True)
     category = serializers.CharField()
     statement = serializers.CharField(allow_null=True, help_text="Null where the caller may not read the fact.")
     created_at = serializers.DateTimeField()
@@ -197,20 +199,21 @@ def _decide(request: Request, action_id: uuid.UUID, verb: Callable[..., Action])
 
 def _shown(principal: Principal, action: Action) -> dict[str, Any]:
     fact = action.fact
+    knows = selectors.may_know_what(principal, action)
     return {
         "id": action.id,
         "kind": action.kind,
         "state": action.state,
         "reason": action.reason,
         "version": action.version,
-        "rule": action.rule_key,
-        "scope": action.scope.path,
-        "project_id": project_id_of(action.scope.path),
-        "subject_id": action.subject.key,
+        "rule": action.rule_key if knows else "",
+        "scope": action.scope.path if knows else "",
+        "project_id": project_id_of(action.scope.path) if knows else "",
+        "subject_id": action.subject.key if knows else "",
         "assignee": action.assignee.key if action.assignee else None,
         "due_on": action.due_on,
-        "fact_id": fact.id,
-        "category": fact.category,
+        "fact_id": fact.id if knows else None,
+        "category": fact.category if knows else "",
         "statement": fact.statement if selectors.may_read_words(principal, action) else None,
         "created_at": action.created_at,
         "decided_at": action.decided_at,

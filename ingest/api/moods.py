@@ -44,6 +44,13 @@ class MoodDay(serializers.Serializer):
     day = serializers.DateField()
 
 
+class MoodRemoved(serializers.Serializer):
+    """That an entry is gone."""
+
+    day = serializers.DateField()
+    removed = serializers.BooleanField()
+
+
 class MoodShown(serializers.Serializer):
     """How somebody felt on a day."""
 
@@ -117,7 +124,7 @@ class MoodRemoveView(APIView):
         "an entry of one's own keeps that from happening.",
         tags=[TAG],
         request=MoodDay,
-        responses={204: None},
+        responses=MoodRemoved,
     )
     def post(self, request: Request) -> Response:
         """Remove an entry of the caller's own."""
@@ -125,7 +132,7 @@ class MoodRemoveView(APIView):
         day = body_of(request, MoodDay)["day"]
         with account_transaction(principal.account_id):
             entering.remove(principal, day=day)
-        return Response(status=204)
+        return Response({"day": day, "removed": True})
 
 
 def _person(request: Request) -> Principal:

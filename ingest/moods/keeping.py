@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 from facts import isolation
 from facts.clock import now
 from facts.ids import new_id
-from facts.models import Account, Fact, OutboxEntry
+from facts.models import Account, ConflictMember, Fact, OutboxEntry
 from facts.models.evidence import Withheld
 from facts.tenancy import account_transaction
 from facts.vocabulary import Category, Status, SubjectKind
@@ -55,11 +55,16 @@ def detect(account_id: uuid.UUID) -> int:
 
 
 def note_changes(account_id: uuid.UUID, entries: Sequence[OutboxEntry]) -> None:
-    """Take away what rests on facts that are current no more; a handler of the outbox. A day that is still looked at
-    is scored anew from what is left."""
-    changed = [entry.object_id for entry in entries if entry.topic == "fact.changed"]
-    gone = Fact.objects.filter(account_id=account_id, pk__in=changed, category=Category.MOOD_SIGNAL)
-    ids = [str(pk) for pk in gone.exclude(status=Status.ACTIVE).values_list("pk", flat=True)]
+    """Take away what rests on facts that are current no more, or that are withheld; a handler of the outbox. A day
+    that is still looked at is scored anew from what is left."""
+    changed = {entry.object_id for entry in entries if entry.topic == "fact.changed"}
+    conflicts = [entry.object_id for entry in entries if entry.topic.startswith("conflict.")]
+    if conflicts:
+        members = ConflictMember.objects.filter(account_id=account_id, conflict_set__in=conflicts)
+        changed.update(members.values_list("fact_id", flat=True))
+    signals = Fact.objects.filter(account_id=account_id, pk__in=changed, category=Category.MOOD_SIGNAL)
+    gone = signals.exclude(status=Status.ACTIVE, withheld=Withheld.NOTHING)
+    ids = [str(pk) for pk in gone.values_list("pk", flat=True)]
     if ids:
         detected = MoodEntry.objects.filter(account_id=account_id, source=MoodSource.DETECTED)
         detected.filter(facts__has_any_keys=ids).delete()

@@ -55,6 +55,9 @@ def test_words_are_for_whoever_may_read_them(account: Account, action: Action) -
     Action.objects.update(assignee=bob.subject)
     (shown,) = signed_in(bob).get("/v1/actions").json()["actions"]
     assert (shown["id"], shown["statement"]) == (str(action.id), None)
+    # Nor whom it is about, where that was said, and what it was about.
+    assert [shown[name] for name in ("subject_id", "scope", "project_id", "category", "rule")] == [""] * 5
+    assert shown["fact_id"] is None
     (shown,) = signed_in(maker_of(person_in(account))).get("/v1/actions").json()["actions"]
     assert shown["statement"] == "Ana sends the report."
 
@@ -78,5 +81,6 @@ def test_a_person_enters_and_reads_their_mood(ana: Subject) -> None:
     assert [mood["score"] for mood in caller.get("/v1/moods").json()["moods"]] == [4]
     other = signed_in(MembershipFactory(account=ana.account))
     assert other.get("/v1/moods", person="ana").json()["moods"] == []
-    assert caller.post("/v1/moods/remove", {"day": entered["day"]}).status_code == 204
+    removed = caller.post("/v1/moods/remove", {"day": entered["day"]}).json()
+    assert removed == {"day": entered["day"], "removed": True}
     assert caller.get("/v1/moods").json()["moods"] == []

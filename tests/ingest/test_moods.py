@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from facts import lifecycle, outbox
+from facts import conflict_sets, lifecycle, outbox
 from facts.actors import pipeline
 from facts.errors import DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, Fact, Subject
-from facts.vocabulary import Category, Status
+from facts.vocabulary import Category, ConflictKind, Status
 from governance import access, erasing
 from governance.models import Role
 from ingest.models import ModelCall, MoodEntry, MoodSource
@@ -175,6 +175,22 @@ def test_what_rests_on_a_fact_goes_with_it(ana: Subject, account: Account) -> No
     assert entries() == []
     assert keeping.detect(account.id) == 1
     assert MoodEntry.objects.get().facts == [str(other.id)]
+
+
+def test_what_rests_on_a_fact_in_conflict_goes_as_well(ana: Subject, account: Account) -> None:
+    first, other = mood(ana), mood(ana, "Ana is thrilled.")
+    keeping.detect(account.id)
+    conflict_sets.open_set(
+        account_id=account.id,
+        scope_id=first.scope_id,
+        subject_id=ana.id,
+        kind=ConflictKind.CONTRADICTION,
+        members=[(first.id, True), (other.id, True)],
+        reason="values",
+        actor=pipeline(),
+    )
+    outbox.deliver(account.id)
+    assert entries() == []
 
 
 def test_moods_are_erased_with_their_person(ana: Subject, account: Account) -> None:

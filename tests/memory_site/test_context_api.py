@@ -238,3 +238,12 @@ def test_the_thirteen_endpoints_are_there_over_http(adapter: tuple[httpx2.Client
         assert client.post(f"{base}/backfill", json={}).status_code != 404
     refused = client.post("/context/browse", json={"url": "http://169.254.169.254/latest/meta-data/"})
     assert (refused.status_code, refused.json()["error"]["type"]) == (422, "address_refused")
+
+
+@pytest.mark.parametrize("stated", ["9999-12-31", "1969-07-20", "9999-12-31T23:59:59-14:00"])
+def test_what_is_stated_held_neither_before_computers_nor_in_the_future(curator: Any, stated: str) -> None:
+    caller = signed_in(maker_of(curator))
+    body = {"entityType": "client", "entityId": "acme", "observation": "Acme left.", "sourceDate": stated}
+    answer = caller.post("/context/observations", body)
+    assert answer.status_code == 422
+    assert answer.json()["type"] in {"impossible_date", "invalid_datetime"} or "date" in answer.content.decode()
