@@ -86,6 +86,7 @@ class MemoryAdminSite(AdminSite):
             return TemplateResponse(request, "memory/no_account.html", {**context, "title": "No account yet"})
         context["figures"] = home.figures(eyes)
         context["capture_url"] = request.build_absolute_uri("/v1/capture")
+        context["context_url"] = request.build_absolute_uri("/v1/context")
         return TemplateResponse(request, "memory/home.html", context)
 
     def choose_account(self, request: HttpRequest) -> HttpResponse:

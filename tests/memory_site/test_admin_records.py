@@ -276,12 +276,12 @@ def test_the_home_page_tells_administrators_when_the_clock_ran_last(account: Acc
     schedules.sync()
     ScheduledRun.objects.filter(name="expire facts").update(completed_at=now() - timedelta(hours=5), settled=12)
     page = client.get(reverse("admin:index"))
-    shown = {run.name: (run.settled, run.is_late) for run in page.context["figures"].schedules}
+    shown = {run.name: (run.settled, run.is_late) for run in page.context["figures"].operations.schedules}
     assert list(shown) == [entry.name for entry in schedules.TABLE]
     assert (shown["expire facts"], shown["age reviews"]) == ((12, True), (None, False))
     assert page.content.count(b'<span class="chip warn">late</span>') == 1
     sign_in(client, person_in(account, role=Role.CURATOR))
-    assert client.get(reverse("admin:index")).context["figures"].schedules == []
+    assert client.get(reverse("admin:index")).context["figures"].operations is None
 
 
 def test_an_event_whose_words_are_kept_no_longer_says_so(account: Account, client: Client, administrator) -> None:
