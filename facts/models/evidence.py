@@ -63,6 +63,7 @@ class Event(Owned):
             one_of("source_type", SourceType, "event_source_type_known"),
         ]
         indexes = [
+            models.Index(fields=["account", "id"], name="event_by_account"),
             models.Index(fields=["account", "subject", "occurred_at"], name="event_by_subject_time"),
             models.Index(fields=["account", "thread", "occurred_at"], name="event_by_thread"),
             models.Index(

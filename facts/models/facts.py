@@ -118,6 +118,18 @@ class Fact(Owned):
             models.Index(fields=["account", "scope", "subject", "predicate", "identity_key"], name="fact_by_claim"),
             models.Index(fields=["account", "subject", "statement_hash"], name="fact_by_statement"),
             models.Index(fields=["account", "status", "id"], name="fact_by_status"),
+            models.Index(fields=["account", "id"], name="fact_by_account"),
+            # What is rare in lists; what most facts are is found soon without an index.
+            models.Index(
+                fields=["account", "sensitivity", "id"],
+                name="fact_by_sensitivity",
+                condition=Q(sensitivity__in=["public", "restricted"]),
+            ),
+            models.Index(
+                fields=["account", "category", "id"],
+                name="fact_by_category",
+                condition=~Q(category=Category.GENERAL),
+            ),
             models.Index(
                 fields=["account", "expires_at"],
                 name="fact_expiring",

@@ -96,6 +96,9 @@ class Job(Owned):
             one_of("status", JobStatus, "job_status_known"),
         ]
         indexes = [
+            models.Index(fields=["account", "status", "id"], name="job_by_status"),
+            models.Index(fields=["account", "id"], name="job_by_account"),
+            models.Index(fields=["account", "input_key"], name="job_by_input"),
             models.Index(
                 fields=["account", "run_after"],
                 name="job_waiting",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
 from facts.clock import now
-from facts.models import Fact
+from facts.models import Fact, Scope
 from facts.vocabulary import Kind, Level, OriginTrust, Sensitivity
 from governance.access import Principal, all_readable_scopes
 from governance.models import Review, ReviewKind, ReviewStatus
@@ -21,10 +21,15 @@ def reviews_for(principal: Principal) -> QuerySet[Review]:
     """
     scopes = [scope.id for scope in all_readable_scopes(principal) if may_decide_at(principal, scope.path)]
     promoting = Q(kind=ReviewKind.PROMOTION)
-    here = Q(fact__scope_id__in=scopes) | Q(fact__isnull=True, event__scope_id__in=scopes)
+    if scopes and not Scope.objects.filter(account_id=principal.account_id).exclude(id__in=scopes).exists():
+        # Who decides everywhere is asked about everything: counting it then looks at no other table.
+        here = there = Q(fact_id__isnull=False) | Q(event_id__isnull=False)
+    else:
+        here = Q(fact__scope_id__in=scopes) | Q(fact__isnull=True, event__scope_id__in=scopes)
+        there = Q(promotion__target_id__in=scopes)
     asked = here & ~promoting
     if principal.is_person:
-        asked |= promoting & Q(promotion__target_id__in=scopes)
+        asked |= promoting & there
     return Review.objects.filter(
         asked,
         account_id=principal.account_id,

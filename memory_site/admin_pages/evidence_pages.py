@@ -54,6 +54,7 @@ class EventAdmin(GovernedAdmin):
     list_filter = [ProcessedFilter, "source_type", "origin_trust", ScopeFilter, SubjectFilter]
     list_select_related = ["subject", "scope", "speaker"]
     ordering = ["-id"]
+    counted = 1_000  # whether a message may be read depends on its passages and the facts that cite it
     search_fields = ["source_key"]
     search_help_text = "The exact source key or thread."
 

@@ -35,12 +35,14 @@ FILTERS = "_changelist_filters"
 
 
 class BoundedPaginator(Paginator):
-    """Counts up to :data:`COUNTED` rows and one more, and leaves it at that."""
+    """Counts up to ``most`` rows and one more, and leaves it at that."""
+
+    most = COUNTED
 
     @cached_property
     def count(self) -> int:
-        """The number of rows, or ``COUNTED + 1`` for "more"."""
-        return self.object_list.order_by().values("pk")[: COUNTED + 1].count()
+        """The number of rows, or ``most + 1`` for "more"."""
+        return self.object_list.order_by().values("pk")[: self.most + 1].count()
 
 
 class GovernedList(ChangeList):
@@ -68,6 +70,8 @@ class GovernedAdmin(admin.ModelAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     paginator = BoundedPaginator
+    #: Rows of the list that are counted; fewer where each is dear to look at.
+    counted = COUNTED
     sortable_by = ()
     change_form_template = "memory/record.html"
     list_title = ""
@@ -77,6 +81,11 @@ class GovernedAdmin(admin.ModelAdmin):
     def title_of_list(self) -> str:
         """The name of the list, in navigation and breadcrumbs."""
         return self.list_title or capfirst(self.opts.verbose_name_plural)
+
+    @property
+    def counted_words(self) -> str:
+        """How many rows are counted, as people write it."""
+        return f"{self.counted:,}"
 
     @admin.display(description="subject")
     def about(self, row: Any) -> SafeString:
@@ -125,6 +134,12 @@ class GovernedAdmin(admin.ModelAdmin):
     def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """Django's own log knows nothing of these records; their history is on their pages and in the audit chain."""
         raise Http404
+
+    def get_paginator(self, *args: Any, **options: Any) -> BoundedPaginator:
+        """Return the pages of the list, which end where counting ends."""
+        paginator = super().get_paginator(*args, **options)
+        paginator.most = self.counted
+        return paginator
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Use our kind of list."""

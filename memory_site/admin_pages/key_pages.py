@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -83,10 +83,36 @@ class RotateForm(forms.Form):
     hours = forms.IntegerField(min_value=0, max_value=int(keys.LONGEST_OVERLAP.total_seconds()) // 3600)
 
 
+class KeyStateFilter(admin.SimpleListFilter):
+    """Whether a key works."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [("used", "In use"), ("ended", "Revoked or expired")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        """Keep the chosen ones."""
+        ended = Q(revoked_at__isnull=False) | Q(expires_at__lte=now())
+        match self.value():
+            case "used":
+                return queryset.exclude(ended)
+            case "ended":
+                return queryset.filter(ended)
+            case _:
+                return queryset
+
+
 class ApiKeyAdmin(GovernedAdmin):
     """The credentials of machines."""
 
     list_title = "API keys"
+    empty_list = "No application has a key yet. Make one for each, so that one can be revoked without the others."
+    list_filter = [KeyStateFilter]
+    search_fields = ["label__icontains", "prefix__startswith"]
+    search_help_text = "A part of the label, or the start of a key as it is shown here."
 
     list_display = ["label", "prefix", "may", "scope_limit", "created_at", "expires_at", "last_used_at", "state"]
     fields = ["label", "prefix", "rights", "delegated", "maker", "peer", "scope_limit", "requests_per_minute"]

@@ -62,6 +62,9 @@ PRESETS: Mapping[str, Presets] = {
     ),
     "facts.Job": Presets("All", {"Given up": {"status__exact": "dead"}, "Waiting": {"status__exact": "queued"}}),
     "ingest.Delivery": Presets("All", {"Given up": {"state__exact": "dead"}, "Waiting": {"state__exact": "pending"}}),
+    "facts.AuditEntry": Presets(
+        "All", {"Today": {"since": "day"}, "Of the gates": {"about": "gate_rule"}, "Of keys": {"about": "api_key"}}
+    ),
     "facts.LongJob": Presets("All", {"Under way": {"state__exact": "running"}}),
     "governance.ApiKey": Presets("All", {"In use": {"state": "used"}, "Ended": {"state": "ended"}}),
     "ingest.SlackChannel": Presets("All", {"Listened to": {"listening__exact": "1"}}),

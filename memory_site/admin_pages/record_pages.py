@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -15,14 +16,48 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from facts import audit, jobs
-from facts.models import AuditEntry, Suppression
+from facts.clock import now
+from facts.ids import lower_bound
+from facts.models import AuditEntry, Job, Suppression
 from governance.models import ForgetReceipt, Role
 from memory_site.admin_pages import audit_trail
-from memory_site.admin_pages.fact_display import actor_name
+from memory_site.admin_pages.fact_display import actor_name, words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 
 #: Faults of the audit chain that are named one by one.
 NAMED_FAULTS = 10
+
+
+class SinceFilter(admin.SimpleListFilter):
+    """How far a list of records looks back. Ids begin with the time at which they were made."""
+
+    title = "since"
+    parameter_name = "since"
+    spans = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the choices."""
+        return [("day", "The last 24 hours"), ("week", "The last 7 days"), ("month", "The last 30 days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        """Keep what was made since then."""
+        span = self.spans.get(self.value() or "")
+        return queryset if span is None else queryset.filter(pk__gte=lower_bound(now() - span))
+
+
+class AboutFilter(admin.SimpleListFilter):
+    """What the entries of the chain are about."""
+
+    title = "about"
+    parameter_name = "about"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the sorts of records that have entries."""
+        return sorted((kind, words(kind)) for kind in audit_trail.KINDS.values())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        """Keep those about one sort."""
+        return queryset.filter(object_type=self.value()) if self.value() else queryset
 
 
 class JobAdmin(GovernedAdmin):
@@ -31,14 +66,30 @@ class JobAdmin(GovernedAdmin):
     list_display = ["kind", "status", "attempts", "error_class", "run_after", "created_at", "finished_at"]
     fields = ["kind", "input_key", "recipe", "status", "attempts", "max_attempts", "run_after", "claimed_at"]
     fields += ["created_at", "finished_at", "error_class", "error"]
-    list_filter = ["status"]
+    empty_list = "No work was handed to the worker yet. What is sent to POST /v1/capture makes some."
+    list_filter = ["status", SinceFilter]
     ordering = ["-id"]
+    search_fields = ["kind"]
+    search_help_text = "The start of a kind, such as ingest; the id of a job, or of what it is about."
     change_form_template = "memory/job.html"
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the button."""
         view = self.admin_site.admin_view(require_POST(self.retry))
         return [path("<uuid:pk>/retry/", view, name="job_retry"), *super().get_urls()]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Job], search_term: str
+    ) -> tuple[QuerySet[Job], bool]:
+        """Look for a job, for those about something, or for those of a kind."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        try:
+            pk = uuid.UUID(term)
+        except ValueError:
+            return queryset.filter(kind__startswith=term), False
+        return queryset.filter(Q(pk=pk) | Q(input_key=str(pk))), False
 
     def retry(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         """Queue a job again that was given up, or that pauses."""
@@ -61,6 +112,8 @@ class AuditAdmin(GovernedAdmin):
     list_display = ["seq", "occurred_at", "action", "by", "object_type", "object_id"]
     fields = ["seq", "occurred_at", "action", "object_type", "object_id", "actor", "group", "metadata"]
     fields += ["previous_hash", "hash"]
+    empty_list = "Nothing was decided or changed yet."
+    list_filter = [AboutFilter, SinceFilter]
     ordering = ["-seq"]
     search_fields = ["object_id"]
     search_help_text = "The id of the fact, conflict set or other object."
@@ -139,8 +192,24 @@ class ForgetReceiptAdmin(GovernedAdmin):
     """What was forgotten on whose request, in numbers."""
 
     list_display = ["created_at", "mode", "target", "target_id", "by", "lifted_at"]
+    empty_list = "Nothing was forgotten on request."
     fields = ["mode", "target", "target_id", "counters", "actor", "reason", "created_at", "lifted_at", "lifted_by"]
+    list_filter = ["mode", SinceFilter]
     ordering = ["-id"]
+    search_fields = ["target_id"]
+    search_help_text = "The id of the fact or subject that was forgotten."
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ForgetReceipt], search_term: str
+    ) -> tuple[QuerySet[ForgetReceipt], bool]:
+        """Look for the receipts of one thing."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        try:
+            return queryset.filter(target_id=uuid.UUID(term)), False
+        except ValueError:
+            return queryset.none(), False
 
     @admin.display(description="by")
     def by(self, receipt: ForgetReceipt) -> str:

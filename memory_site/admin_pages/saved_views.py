@@ -61,8 +61,12 @@ def known(changelist: ChangeList) -> frozenset[str]:
 
 
 def query_of(changelist: ChangeList) -> dict[str, str]:
-    """Return what a list is asked, as far as it knows the parameters; empty values ask nothing."""
-    kept = known(changelist)
+    """Return what a list is asked, as far as it knows the parameters; empty values ask nothing.
+
+    A filter names in ``momentary`` those of its parameters that only say how far somebody has looked.
+    """
+    momentary = {name for spec in changelist.filter_specs for name in getattr(spec, "momentary", ())}
+    kept = known(changelist) - momentary
     return {name: value for name, value in sorted(changelist.params.items()) if name in kept and value}
 
 
@@ -111,7 +115,8 @@ def _offered(eyes: Sight, label: str) -> list[SavedView]:
     shared = [view for view in listed if view.owner_id != eyes.principal.membership_id]
     keys = {view.query["subject"] for view in shared if "subject" in view.query}
     known_keys = set(eyes.subjects().filter(key__in=keys).values_list("key", flat=True)) if keys else set()
-    scopes = {str(pk) for pk in eyes.scope_ids}
+    # Lists name a scope by its id or by its path.
+    scopes = {name for scope in eyes.scopes for name in (str(scope.pk), scope.path)}
     shared = [
         view
         for view in shared

@@ -19,7 +19,7 @@ from facts.tenancy import account_transaction
 from ingest.models import ChannelBinding, OptOut, SlackChannel, SlackWorkspace
 from ingest.slack import channels, client
 from ingest.slack.messages import read_time
-from memory_site.admin_pages.governed import GovernedAdmin
+from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
 
@@ -146,6 +146,7 @@ class OptOutAdmin(GovernedAdmin):
     empty_list = "Nobody opted out."
     list_display = ["about", "said_at", "via"]
     fields = ["about", "said_at", "via"]
+    list_filter = [SubjectFilter]
     readonly_fields = ["about"]
     ordering = ["-said_at"]
 

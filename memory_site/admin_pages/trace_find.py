@@ -48,6 +48,8 @@ class FindReads(admin.ListFilter):
 
     title = "reads"
     template = "memory/filter_reads.html"
+    #: Not kept with a view, and not for the next visit.
+    momentary = (BEFORE,)
 
     def __init__(self, request: HttpRequest, params: dict[str, list[str]], model: type[Model], page: Any) -> None:
         """Take the parameters out of those that the list still has to make sense of."""
