@@ -15,6 +15,7 @@ from retrieval.models import Trace
 from retrieval.statistics import Figures, Overview
 from retrieval.traces.selectors import Rendered
 from retrieval.traces.writing import unpack
+from retrieval.work_figures import Behind
 
 
 def context_answer(answer: ContextAnswer, *, render: str) -> dict[str, Any]:
@@ -232,7 +233,14 @@ def event(said: Event) -> dict[str, Any]:
     }
 
 
-def overview(figures: Overview, *, open_conflicts: int, oldest_open: datetime | None, at: datetime) -> dict[str, Any]:
+def overview(
+    figures: Overview,
+    *,
+    open_conflicts: int,
+    oldest_open: datetime | None,
+    behind: Behind | None,
+    at: datetime,
+) -> dict[str, Any]:
     """Return the overview. What was not measured is null, never 0."""
     total = figures.total
     return {
@@ -256,8 +264,38 @@ def overview(figures: Overview, *, open_conflicts: int, oldest_open: datetime | 
         "by_scope": [{"scope": path, **_group(group)} for path, group in sorted(figures.by_scope.items())],
         "by_purpose": [{"purpose": purpose, **_group(group)} for purpose, group in sorted(figures.by_purpose.items())],
         "by_day": [{"date": day, **_group(group)} for day, group in sorted(figures.by_day.items())],
+        "calls_by_kind": {kind: group.calls for kind, group in sorted(figures.by_kind.items())},
         "open_conflicts": open_conflicts,
         "oldest_open_seconds": (at - oldest_open.astimezone(UTC)).total_seconds() if oldest_open else None,
+        **_behind(behind, at),
+    }
+
+
+def _behind(behind: Behind | None, at: datetime) -> dict[str, Any]:
+    """Return what was decided, read and paid for; null for whom it is not."""
+    if behind is None:
+        return dict.fromkeys(("conflicts", "reviews", "ratings", "extraction", "cost"))
+    work, cost, waiting = behind.work, behind.cost, behind.waiting
+    return {
+        "conflicts": {"opened": work.conflicts_opened, "closed": work.conflicts_closed},
+        "reviews": {
+            "waiting": waiting.count,
+            "oldest_seconds": (at - waiting.oldest).total_seconds() if waiting.oldest else None,
+            "overdue": waiting.overdue,
+            "opened": work.reviews_opened,
+            "decided": work.reviews_decided,
+            "decided_p50_seconds": work.review_p50,
+            "decided_p95_seconds": work.review_p95,
+        },
+        "ratings": {"by_rating": work.ratings, "wasted_share": work.wasted_share},
+        "extraction": {
+            "events": work.events_read,
+            "yield": work.extraction_yield,
+            "rejected_by_reason": work.rejections,
+        },
+        "cost": None
+        if cost is None
+        else {"usd": cost.total, "usd_by_role": cost.by_role, "calls": cost.calls, "unpriced_calls": cost.unpriced},
     }
 
 

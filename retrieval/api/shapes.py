@@ -379,6 +379,53 @@ class DayGroupShape(GroupShape):
     date = serializers.DateField()
 
 
+class ConflictFiguresShape(serializers.Serializer):
+    """Conflict sets of the window."""
+
+    opened = serializers.IntegerField()
+    closed = serializers.IntegerField()
+
+
+class ReviewFiguresShape(serializers.Serializer):
+    """Reviews: those that wait now for the caller, and those of the window."""
+
+    waiting = serializers.IntegerField(allow_null=True, help_text="Null for keys without delegated decisions.")
+    oldest_seconds = serializers.FloatField(allow_null=True)
+    overdue = serializers.IntegerField(allow_null=True)
+    opened = serializers.IntegerField()
+    decided = serializers.IntegerField()
+    decided_p50_seconds = serializers.FloatField(allow_null=True, help_text="Half of those decided waited no longer.")
+    decided_p95_seconds = serializers.FloatField(allow_null=True)
+
+
+class RatingFiguresShape(serializers.Serializer):
+    """What readers said of what they were served."""
+
+    by_rating = serializers.DictField(child=serializers.IntegerField())
+    wasted_share = serializers.FloatField(allow_null=True, help_text="Share of ratings: irrelevant or incorrect.")
+
+
+class ExtractionFiguresShape(serializers.Serializer):
+    """What reading messages for facts came to."""
+
+    events = serializers.IntegerField(help_text="Events whose reading ended.")
+    rejected_by_reason = serializers.DictField(child=serializers.IntegerField())
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Add the field whose name is a word of the language."""
+        share = serializers.FloatField(allow_null=True, help_text="Share of the events of which a fact came.")
+        return {**super().get_fields(), "yield": share}
+
+
+class CostFiguresShape(serializers.Serializer):
+    """What models cost the account."""
+
+    usd = serializers.FloatField(allow_null=True)
+    usd_by_role = serializers.DictField(child=serializers.FloatField())
+    calls = serializers.IntegerField()
+    unpriced_calls = serializers.IntegerField(help_text="Calls without a known price; they are not in `usd`.")
+
+
 class OverviewShape(serializers.Serializer):
     """Figures about reading. What was not measured is null."""
 
@@ -404,3 +451,9 @@ class OverviewShape(serializers.Serializer):
     by_day = DayGroupShape(many=True)
     open_conflicts = serializers.IntegerField()
     oldest_open_seconds = serializers.FloatField(allow_null=True)
+    calls_by_kind = serializers.DictField(child=serializers.IntegerField(), help_text="Context calls, searches, asks.")
+    conflicts = ConflictFiguresShape(allow_null=True)
+    reviews = ReviewFiguresShape(allow_null=True)
+    ratings = RatingFiguresShape(allow_null=True)
+    extraction = ExtractionFiguresShape(allow_null=True)
+    cost = CostFiguresShape(allow_null=True)

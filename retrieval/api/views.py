@@ -27,7 +27,7 @@ from governance.access import (
 from governance.http import body_of, principal_of, query_of, subject_named
 from governance.pagination import page, paging
 from governance.visible_conflicts import open_figures, visible_conflicts
-from retrieval import candidates, fact_reads, statistics
+from retrieval import candidates, fact_reads, statistics, work_figures
 from retrieval.api import presenting, shapes
 from retrieval.context.assembly import ContextRequest, assemble
 from retrieval.traces import selectors
@@ -176,7 +176,9 @@ class OverviewView(APIView):
     @extend_schema(
         operation_id="stats_overview_retrieve",
         summary="Show an overview",
-        description="For a scope and everything below it, or for all scopes that the caller may read.",
+        description="For a scope and everything below it, or for all scopes that the caller may read. What was "
+        "decided, read for facts and rated is told for the scopes in which a person is a curator, and to keys with the right "
+        "`diagnostics`; costs to those who see all of the account, without a subject.",
         tags=["statistics"],
         parameters=[shapes.OverviewQuery],
         responses=shapes.OverviewShape,
@@ -203,7 +205,13 @@ class OverviewView(APIView):
                 window_days=values["days"],
             )
             return Response(
-                presenting.overview(overview, open_conflicts=figures.count, oldest_open=figures.oldest, at=now())
+                presenting.overview(
+                    overview,
+                    open_conflicts=figures.count,
+                    oldest_open=figures.oldest,
+                    behind=None if values["subject_key"] else work_figures.behind(principal, scopes, values["days"]),
+                    at=now(),
+                )
             )
 
 
