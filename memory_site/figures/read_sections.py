@@ -41,8 +41,8 @@ def sections(found: Found) -> list[Section]:
     reads = found.now.reads
     return [
         _by_day(found),
-        _groups("scope", "By scope", "Scope", reads.by_scope.items()),
-        _groups("purpose", "By purpose", "Purpose", reads.by_purpose.items(), nameless="(no purpose given)"),
+        _groups("scope", "by scope", "Scope", reads.by_scope.items()),
+        _groups("purpose", "by purpose", "Purpose", reads.by_purpose.items(), nameless="(no purpose given)"),
         _kinds(found),
         _empty(found),
         _decisions(found),
@@ -92,7 +92,7 @@ def _groups(key: str, title: str, column: str, groups: Iterable[tuple[str, Figur
         rows.append(Row((f"({len(rest)} more)", *_cells(together))))
     return Section(
         key=key,
-        title=f"Injection rate: {title[0].lower()}{title[1:]}",
+        title=f"Injection rate {title}",
         definition=f"{INJECTION_RATE} At most {MOST_ROWS} are listed, those with the most calls.",
         chart=charts.bars(
             [

@@ -177,8 +177,8 @@ class OverviewView(APIView):
         operation_id="stats_overview_retrieve",
         summary="Show an overview",
         description="For a scope and everything below it, or for all scopes that the caller may read. What was "
-        "decided, read for facts and rated is told for the scopes in which a person is a curator, and to keys with the right "
-        "`diagnostics`; costs to those who see all of the account, without a subject.",
+        "decided, read for facts and rated is told for the scopes in which a person is a curator, and to keys with the "
+        "right `diagnostics`; costs to those who see all of the account, without a subject.",
         tags=["statistics"],
         parameters=[shapes.OverviewQuery],
         responses=shapes.OverviewShape,
