@@ -166,10 +166,21 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         return list(pool.map(run, calls))
 
 
+def test_messages_of_two_scopes_never_stand_in_one_question(app: Principal, server: ModelServer) -> None:
+    tell(app, message(0), message(1), message(2, channel="C2"), message(3, channel="C2"))
+    run_batches(app)
+    assert drain(app) == processing.Drained(processed=4, pending=0)
+    asked = [json.loads(received.texts[0])["conversations"] for received in server.received]
+    assert [[told["channel"] for told in conversations] for conversations in asked] == [["c1"], ["c2"]]
+    assert "Person 2" not in json.dumps(asked[0])
+    assert "Person 0" not in json.dumps(asked[1])
+    assert homes(app) == ["City0", "City1", "City2", "City3"]
+
+
 def test_a_full_batch_is_read_in_one_call_and_every_message_has_its_own_outcome(
     app: Principal, server: ModelServer
 ) -> None:
-    tell(app, message(0), message(1, "hello"), message(2, channel="C2"))
+    tell(app, message(0), message(1, "hello"), message(2, channel="C2", project_id="C1"))
     assert found(app) == [(3, False, False)]
     assert drain(app) == processing.Drained(processed=0, pending=3)
     assert {row.reason for row in look(app, lambda: list(EventOutcome.objects.all()))} == {"waits_for_batch"}

@@ -1,5 +1,8 @@
 """Asking a model about several messages at once. What it lists of each is checked when that message has its turn.
 
+Messages of two scopes never stand in one question: a statement is the model's own words, and one message may ask for
+those of another. What is said where fewer people read must not end up in a fact of a place where more do.
+
 An answer that is cut off, unreadable or refused is asked for again in halves; what is left of that, and what fails a
 check that a second look can mend, is read by itself. So no message suffers from its neighbours.
 """
@@ -64,7 +67,7 @@ Listed = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message to read: a key of the caller's, where it was said (an order and a name), and what it says."""
+    """A message to read: a key of the caller's, where it was said (the scope first, and a name), and what it says."""
 
     key: str
     place: tuple[str, ...]
@@ -168,12 +171,13 @@ def _line(number: int, item: ExtractionInput) -> dict[str, str]:
 
 
 def _parts(messages: Sequence[Message]) -> Iterator[list[Message]]:
-    """Cut what is asked about at once to :data:`MAX_CHARACTERS`; places are kept together as far as that goes."""
+    """Cut what is asked about at once to one scope and :data:`MAX_CHARACTERS`; places are kept together as far as that
+    goes."""
     part: list[Message] = []
     size = 0
     for message in sorted(messages, key=lambda message: message.place):
         own = len(message.item.text[: segments.MAX_CHARACTERS])
-        if part and size + own > MAX_CHARACTERS:
+        if part and (size + own > MAX_CHARACTERS or message.place[0] != part[0].place[0]):
             yield part
             part, size = [], 0
         part.append(message)
