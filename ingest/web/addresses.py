@@ -6,7 +6,7 @@ import hashlib
 import re
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from facts.public_addresses import check_url
+from facts.public_addresses import MAX_URL, check_url
 from ingest.extraction.secrets import holds_secret
 
 #: Characters of a subject's key; a longer address is cut and told apart by its digest.
@@ -15,7 +15,8 @@ _DIGEST = 32
 #: Addresses of one message that are opened.
 MAX_IN_MESSAGE = 10
 
-_IN_TEXT = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]+", re.IGNORECASE)
+#: One more than an address may have, so that a longer one is told from it.
+_IN_TEXT = re.compile(rf"https?://[^\s<>\"'`|\\^{{}}\[\]]{{1,{MAX_URL}}}", re.IGNORECASE)
 #: Says where a reader came from, and nothing of the page.
 _TRACKING = frozenset(
     {"fbclid", "gclid", "gclsrc", "dclid", "msclkid", "mc_cid", "mc_eid", "igshid", "yclid", "twclid", "ttclid"}
@@ -50,13 +51,19 @@ def normalise(url: str) -> str:
 
 
 def in_text(text: str) -> tuple[str, ...]:
-    """Return the addresses that a text names, each once, in order; closing marks behind them left out."""
+    """Return the addresses that a text names, each once, in order; closing marks behind them left out.
+
+    In a time that grows with the text alone, whatever it is: captures wait for it. Of longer addresses than are asked
+    nothing is returned.
+    """
     found = []
     for match in _IN_TEXT.finditer(text):
         url = match.group().rstrip(".,;:!?…*_~")
-        while url.endswith(")") and url.count(")") > url.count("("):
-            url = url[:-1].rstrip(".,;:!?")
-        found.append(url)
+        unopened = url.count(")") - url.count("(")
+        while url.endswith(")") and unopened > 0:
+            url, unopened = url[:-1].rstrip(".,;:!?"), unopened - 1
+        if len(url) <= MAX_URL:
+            found.append(url)
     return tuple(dict.fromkeys(found))
 
 

@@ -55,6 +55,14 @@ def test_an_ordinary_link_is_not() -> None:
     assert not addresses.is_for_its_receiver("https://example.com/blog/2026/how-to-ride?page=2")
 
 
+def test_what_is_strewn_with_closing_marks_or_is_too_long_is_no_address() -> None:
+    # What is cut to one address at most takes no time with the square of its length.
+    assert addresses.in_text("http://a.example" + ")" * 100_000) == ("http://a.example",)
+    assert addresses.in_text("http://a.example/x" + ")." * 100) == ("http://a.example/x",)
+    longest = "http://a.example/" + "x" * (2_000 - 17)
+    assert addresses.in_text(f"{longest} {longest}x http://b.example/(y)") == (longest, "http://b.example/(y)")
+
+
 @given(st.text(min_size=1, max_size=400))
 def test_a_key_is_short_and_tells_addresses_apart(text: str) -> None:
     assert len(addresses.subject_key(text)) <= 200
