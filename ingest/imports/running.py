@@ -321,13 +321,9 @@ def _take_in(
             with audit.savepoint():
                 counts += _keep(account_id, importing, items)
             break
-        except DomainError as error:
-            position = _position_in(error)
-            if position is None or position >= len(items):
-                raise
-            item = items.pop(position)
-            error.field = (error.field or "").partition(".")[2].partition(".")[2]
-            faults.append(fault_of(item.line, error))
+        except _Refused as refused:
+            items = [item for item in items if item.line != refused.item.line]
+            faults.append(fault_of(refused.item.line, refused.error))
     for fact in stated:
         try:
             with audit.savepoint():
@@ -339,6 +335,27 @@ def _take_in(
     return counts, faults
 
 
+class _Refused(Exception):
+    """One record of a chunk is not taken in; the others are, without it."""
+
+    def __init__(self, item: Item, error: DomainError) -> None:
+        super().__init__(error.code)
+        self.item = item
+        self.error = error
+
+
+def _captured(caller: Principal, items: Sequence[Item]) -> Sequence[Captured]:
+    """Capture records; raises :class:`_Refused` for the first one that is at fault."""
+    try:
+        return capture(caller, [item.observation for item in items]).events
+    except DomainError as error:
+        position = _position_in(error)
+        if position is None or position >= len(items):
+            raise
+        error.field = (error.field or "").partition(".")[2].partition(".")[2]
+        raise _Refused(items[position], error) from None
+
+
 def _position_in(error: DomainError) -> int | None:
     """Return of which event of a batch an error tells."""
     parts = (error.field or "").split(".")
@@ -346,7 +363,7 @@ def _position_in(error: DomainError) -> int | None:
 
 
 def _keep(account_id: uuid.UUID, importing: ImportRun, items: Sequence[Item]) -> Counter[str]:
-    """Capture records, and place those that are statements."""
+    """Capture records, and place those that are statements. Raises :class:`_Refused`."""
     caller = principal(account_id)
     counts: Counter[str] = Counter()
     fresh, known = [], _known(account_id, items)
@@ -360,8 +377,7 @@ def _keep(account_id: uuid.UUID, importing: ImportRun, items: Sequence[Item]) ->
         if not revised.deduplicated and item.is_statement:
             counts[stating.place(account_id, item, revised.event_id)] += 1
     if fresh:
-        receipt = capture(caller, [item.observation for item in fresh])
-        for item, answer in zip(fresh, receipt.events, strict=True):
+        for item, answer in zip(fresh, _captured(caller, fresh), strict=True):
             counts["deduplicated" if answer.deduplicated else "captured"] += 1
             if not answer.deduplicated and item.is_statement:
                 counts[stating.place(account_id, item, answer.event_id)] += 1
