@@ -106,7 +106,7 @@ class FindReads(admin.ListFilter):
     @property
     def newest(self) -> str:
         """The address of the newest reads, by the same fields."""
-        return "?" + urlencode({name: value for name, value in self.typed.items() if name in FIELDS})
+        return "?" + (urlencode({name: value for name, value in self.typed.items() if name in FIELDS}) or "_all")
 
     def _wanted(self) -> Wanted:
         """Return what was typed as what is looked for; what cannot be read is said in ``problem``."""
