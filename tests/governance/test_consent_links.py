@@ -118,6 +118,12 @@ def test_a_yes_is_the_subjects_own_and_good_once(scene, token, client):
     assert Consent.objects.get().status == "withdrawn"
 
 
+def test_after_a_no_by_another_way_no_link_says_yes(scene, token):
+    consents.refuse(scene.ada, Consent.objects.get().id)
+    assert refusal(consent_links.answer, token, agrees=True) == "link_used"
+    assert Consent.objects.get().status == "denied"
+
+
 def test_an_old_link_is_good_for_a_no_only(scene, token, client):
     ConsentLink.objects.update(expires_at=now() - timedelta(seconds=1))
     assert "Ada prefers mornings." not in visit(client, token).content.decode()
