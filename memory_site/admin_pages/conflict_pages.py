@@ -256,6 +256,7 @@ def _around(eyes: Sight, conflict: ConflictSet, sides: list[Side], *, may_decide
         "assignee_id": conflict.assignee_id,
         "choices": surroundings.choices_of_conflict(eyes, conflict.kind, facts) if may_decide else [],
         "uses": [(side.number, uses.get(side.fact.pk)) for side in sides],
+        "is_used": bool(uses),
         "near": surroundings.near(eyes, facts),
         "remarks": surroundings.remarks_on(Remark.objects.filter(account_id=account_id, conflict_set=conflict)),
         "history": surroundings.history(account_id, "conflict_set", conflict.pk),

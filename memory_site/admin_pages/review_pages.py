@@ -23,6 +23,7 @@ from governance.models import (
     Feedback,
     LookedAt,
     Promotion,
+    PromotionStatus,
     Rating,
     Remark,
     Review,
@@ -213,8 +214,7 @@ class ReviewAdmin(GovernedAdmin):
             return redirect(_address(pk) + queue.query())
         presence.leave(request.principal, object_id=pk)
         if review.kind == ReviewKind.PROMOTION and verb in PROMOTION_VERBS:
-            messages.success(request, PROMOTION_VERBS[verb])
-            named = {}
+            named = {"promoted": str(pk), "verb": verb}
         else:
             named = {"decided": str(review_undo.last_decision(review.account_id, pk).pk)}
         following = pk if following in {None, str(pk)} else following
@@ -280,6 +280,7 @@ class ReviewAdmin(GovernedAdmin):
             asked=promotion_asked,
             question=asked.of_review(review, promotion_asked and promotion_asked["promotion"]),
             consequences=asked.consequences(review),
+            labels=asked.labels(review),
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],
             may_decide=may_decide,
             is_overdue=waits and review.due_at is not None and review.due_at < now(),
@@ -292,7 +293,7 @@ class ReviewAdmin(GovernedAdmin):
             typed=typed_form,
             **_what_changed(fact, typed_form, error),
             **_around(eyes, review, promotion_asked, may_decide=may_decide),
-            **_decided(eyes, review, request, queue),
+            **_decided(eyes, review, request, queue) | _promoted(eyes, request, queue, shown=review.pk),
             **queue.links(review.pk),
         )
         return TemplateResponse(request, "memory/review.html", context, status=200 if error is None else error.status)
@@ -324,6 +325,7 @@ def _around(eyes: Sight, review: Review, asked_for: dict[str, Any] | None, *, ma
     facts = [review.fact] if review.fact is not None else []
     promotion = asked_for["promotion"] if asked_for else None
     choices = surroundings.choices_of_review(eyes, review.fact, promotion) if facts and may_decide else []
+    uses = surroundings.uses(eyes, facts)
     return {
         "others_here": surroundings.others_here(eyes, about=LookedAt.REVIEW, object_id=review.pk),
         "mine": review.assignee_id is not None and review.assignee_id == eyes.principal.membership_id,
@@ -331,8 +333,9 @@ def _around(eyes: Sight, review: Review, asked_for: dict[str, Any] | None, *, ma
         "deciders": [(one, presence.name_of(one)) for one in deciders(review)[:OFFERED_PEOPLE]] if may_decide else [],
         "assignee_id": review.assignee_id,
         "choices": choices,
-        "uses": [(0, use) for use in [surroundings.uses(eyes, facts).get(review.fact_id)]] if facts else [],
-        "near": surroundings.near(eyes, facts) if review.readable else [],
+        "uses": [(0, uses.get(review.fact_id))] if facts else [],
+        "is_used": bool(uses),
+        "near": surroundings.near(eyes, facts) if facts else None,
         "remarks": surroundings.remarks_on(Remark.objects.filter(account_id=account_id, review=review)),
         "history": surroundings.history(account_id, "review", review.pk),
     }
@@ -356,6 +359,26 @@ def _decided(eyes: Sight, review: Review, request: HttpRequest, queue: Queue) ->
         "undone": "undone" in request.GET,
         "go_on": reverse("admin:facts_conflictset_changelist") + "?state=waiting",
         "go_on_words": "To the conflicts that wait",
+    }
+
+
+def _promoted(eyes: Sight, request: HttpRequest, queue: Queue, *, shown: uuid.UUID) -> dict[str, Any]:
+    """Return what the address says was decided about a promotion a moment ago; nothing where it says nothing."""
+    verb = request.GET.get("verb", "")
+    try:
+        pk = uuid.UUID(request.GET.get("promoted", ""))
+    except ValueError:
+        return {}
+    asked_for = Promotion.objects.filter(account_id=eyes.principal.account_id, review_id=pk)
+    asked_for = asked_for.filter(review__in=eyes.reviews().values("pk")).select_related("copy").first()
+    if asked_for is None or verb not in PROMOTION_VERBS or asked_for.status == PromotionStatus.REQUESTED:
+        return {}
+    return {
+        "done": {"undone_at": None, "pk": pk},
+        "done_text": PROMOTION_VERBS[verb],
+        "done_look": _address(pk) + queue.query() if pk != shown else "",
+        "done_undoable": promotion_undo.may_undo(asked_for),
+        "undo_done": reverse("admin:promotion_undo", args=[pk]),
     }
 
 

@@ -33,12 +33,12 @@ from facts.vocabulary import Status
 from governance import erasing, feedback, forgetting
 from governance.access import Delegation
 from governance.access import person as access_of
-from governance.models import ApiKey, ForgetReceipt, Grant, IdempotencyRecord, Review, ReviewKind, Role
+from governance.models import ApiKey, ForgetReceipt, Grant, IdempotencyRecord, Remark, Review, ReviewKind, Role
 from ingest import capture
 from ingest.models import CandidateOutcome, EventOutcome
 from ingest.observations import Observation
 from retrieval.entities import rebuilding
-from retrieval.models import Card, CardKind, ReadStat, Mention, RetrievalProfile, StoredQuery, Trace
+from retrieval.models import Card, CardKind, Mention, ReadStat, RetrievalProfile, StoredQuery, Trace
 from tests.factories import (
     MARCH,
     MAY,
@@ -215,6 +215,7 @@ def through_every_feature(ada: Subject, bob: Subject, curator) -> None:
         rationale="marmelink",
         group=fact.id,
     )
+    Remark.objects.create(account=account, conflict_set=conflict, text="Zanzolin, as marmelink says")
     feedback.rate(
         account_id=account.id,
         reader=Reader(posture=Posture.PEER, subject_id=ada.id),

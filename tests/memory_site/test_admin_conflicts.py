@@ -374,7 +374,7 @@ def test_the_page_costs_the_same_for_any_number_of_sides_and_pieces_of_evidence(
     assert len(page.context["sides"]) == 12
     assert page.context["sides"][0].more_evidence == 21 - threads.SHOWN_EVIDENCE
     assert len(twelve) == len(two)
-    assert len(two) <= 50
+    assert len(two) <= 60
 
 
 def test_an_unknown_conflict_is_not_found(account: Account, client: Client, curator: Principal) -> None:

@@ -51,6 +51,21 @@ def test_it_is_approved_there(scene, client):
     assert "The copy" in page_of(client, promotion.review)
 
 
+def test_an_approval_is_said_and_taken_back_on_the_next_page(scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    consents.grant(scene.ada, scene.consent(fact).id)
+    sign_in(client, scene.decider)
+    answer = client.post(reverse("admin:review_decide", args=[promotion.review_id]), {"verb": "approve"})
+    page = client.get(answer["Location"])
+    undo = reverse("admin:promotion_undo", args=[promotion.review_id])
+    assert (page.context["done_text"], page.context["undo_done"]) == ("Approved: a copy was placed.", undo)
+    assert page.context["done_undoable"]
+    client.post(undo)
+    assert client.get(answer["Location"]).context["done"] is None
+    assert Promotion.objects.get().status == "requested"
+
+
 def test_it_is_rejected_there_and_the_fact_stays(scene, client):
     fact = scene.fact()
     promotion = scene.request(fact)

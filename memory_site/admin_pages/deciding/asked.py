@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from facts.models import ConflictSet
+from facts.tenancy import ROOT
 from facts.vocabulary import ConflictKind
 from governance.models import Promotion, Review, ReviewKind
 from governance.reviewing.second_look import is_second_look
@@ -24,6 +25,8 @@ _CONFLICTS = {
     ConflictKind.QUARANTINE: "A less trusted source contradicts a more trusted one. Which one holds?",
     ConflictKind.POSSIBLE: "Do these contradict each other, and if so, which one holds?",
 }
+#: What the button for yes is called where "Approve" would leave open what is approved.
+_YES = {ReviewKind.CONTEST: "It stands", ReviewKind.REVALIDATION: "It still holds", ReviewKind.DIRECTIVE: "Serve it"}
 #: What approving and rejecting do, by kind of review.
 _APPROVED = {
     ReviewKind.CONTEST: "The objection is refused, and the fact is as it was before.",
@@ -41,10 +44,19 @@ _REJECTED = {
 def of_review(review: Review, promotion: Promotion | None) -> str:
     """Return the question that a review asks."""
     if promotion is not None:
-        return f"May this be known to everybody who reads {promotion.target.path}?"
+        path = promotion.target.path
+        where = "in the whole account" if path == ROOT else f"in {path}"
+        return f"May this be known to everybody who reads {where}?"
     if is_second_look(review):
         return "The gates placed this by themselves. Was that right?"
     return _REVIEWS.get(ReviewKind(review.kind), "Decide about this.")
+
+
+def labels(review: Review) -> Mapping[str, str]:
+    """Return what the buttons for yes and no are called: so that each answers the question."""
+    if is_second_look(review):
+        return {"approve": "It was right", "reject": "Reject"}
+    return {"approve": _YES.get(ReviewKind(review.kind), "Approve"), "reject": "Reject"}
 
 
 def of_conflict(conflict: ConflictSet) -> str:
