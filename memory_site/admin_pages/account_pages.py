@@ -11,11 +11,12 @@ from django.db.models import Func, IntegerField, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
 from facts.models import Account, Fact, Scope, Subject
 from facts.vocabulary import Status
 from governance.models import Role
-from memory_site.admin_pages import erasing_page, leaving_page, subject_pages
+from memory_site.admin_pages import erasing_page, leaving_page, merging_page, subject_pages
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
@@ -61,6 +62,7 @@ class SubjectAdmin(GovernedAdmin):
     list_display_links = ["called"]
     list_filter = ["kind"]
     ordering = ["key"]
+    counted = 1_000  # the facts of every subject in front of a page are counted with it
     search_fields = ["key"]
     search_help_text = "A key, or the start of a key or name."
 
@@ -71,9 +73,22 @@ class SubjectAdmin(GovernedAdmin):
         return subject_pages.page(self, request, self.get_or_404(request, object_id))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address of the page that erases."""
-        view = self.admin_site.admin_view(self.erase)
-        return [path("<uuid:pk>/erase/", view, name="subject_erase"), *super().get_urls()]
+        """Add the addresses of the pages that erase and merge."""
+        wrap = self.admin_site.admin_view
+        return [
+            path("<uuid:pk>/erase/", wrap(self.erase), name="subject_erase"),
+            path("<uuid:pk>/merge/", wrap(self.merge), name="subject_merge"),
+            path("<uuid:pk>/unmerge/", wrap(require_POST(self.unmerge)), name="subject_unmerge"),
+            *super().get_urls(),
+        ]
+
+    def merge(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Show what merging it into another one would change, and carry it out."""
+        return merging_page.page(self, request, self.get_or_404(request, str(pk)))
+
+    def unmerge(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Take its merge back."""
+        return merging_page.undo(self, request, self.get_or_404(request, str(pk)))
 
     def erase(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         """Show what an erasure would take, and carry it out."""

@@ -8,7 +8,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import CharField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -138,8 +139,7 @@ class DeliveryTargetAdmin(GovernedAdmin):
     @admin.display(description="blocked until")
     def blocked(self, target: DeliveryTarget) -> SafeString | str:
         """Until when nothing is tried there because it failed several times."""
-        way = BlockedWay.objects.filter(account_id=target.account_id, way=str(target.pk)).first()
-        return instant(way.blocked_until) if way and way.blocked_until else "–"
+        return instant(target.blocked_until) if target.blocked_until else "–"
 
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses of the forms and buttons."""
@@ -217,8 +217,14 @@ class DeliveryTargetAdmin(GovernedAdmin):
         return eyes.has_role_at_root(self.needs)
 
     def visible(self, eyes: Sight) -> QuerySet[DeliveryTarget]:
-        """Return the account's targets."""
-        return super().visible(eyes).select_related("scope")
+        """Return the account's targets, each with the time until which its way is blocked."""
+        ways = BlockedWay.objects.filter(account_id=eyes.principal.account_id, way=Cast(OuterRef("pk"), CharField()))
+        return (
+            super()
+            .visible(eyes)
+            .select_related("scope")
+            .annotate(blocked_until=Subquery(ways.values("blocked_until")[:1]))
+        )
 
 
 def _initial(target: DeliveryTarget) -> dict[str, Any]:

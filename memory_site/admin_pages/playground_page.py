@@ -151,7 +151,8 @@ def _initial(request: HttpRequest) -> dict[str, str]:
 
 def _decisions(eyes: sight.Sight, tried: Tried) -> list[dict[str, Any]]:
     """Return the first decisions of the trace, each with the words that the person may read."""
-    rows = sorted(unpack(tried.trace.decisions), key=lambda row: row["rank"] or len(tried.trace.decisions) + 1)[:SHOWN]
+    last = len(tried.trace.decisions) + 1
+    rows = sorted(unpack(tried.trace.decisions), key=lambda row: (row["unit"], row["rank"] or last))[:SHOWN]
     facts = eyes.facts().filter(pk__in=[row["id"] for row in rows], readable=True)
     texts = {str(pk): statement for pk, statement in facts.values_list("pk", "statement")}
     texts |= {str(item.id): item.text for item in tried.items}

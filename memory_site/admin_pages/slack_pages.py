@@ -162,5 +162,6 @@ class SlackReceiptAdmin(GovernedAdmin):
     empty_list = "No request came within the last week."
     list_display = ["received_at", "event_type", "outcome", "team", "event_id"]
     fields = list_display
-    list_filter = ["event_type", "outcome"]
     ordering = ["-received_at"]
+    search_fields = ["event_type__startswith", "outcome__startswith"]
+    search_help_text = "The start of a kind of event, or of what became of it."
