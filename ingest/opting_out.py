@@ -59,6 +59,8 @@ def opted_out(account_id: uuid.UUID, subject_ids: Collection[uuid.UUID] | None =
 
 def silent(account_id: uuid.UUID, identifiers: Collection[str]) -> frozenset[str]:
     """Return those identifiers of the platform under which somebody opted out, whoever bears them now."""
+    if not identifiers:
+        return frozenset()
     digests = {_digest(account_id, identifier): identifier for identifier in identifiers}
     last: dict[str, bool] = {}
     for row in OptOut.objects.filter(account_id=account_id, known_as__has_any_keys=list(digests)).order_by("said_at"):
