@@ -14,7 +14,8 @@ class FactsConfig(AppConfig):
 
     def ready(self) -> None:
         """Tell the registry how the ledger's tables are wiped, and the job ledger who gives long work its turns."""
-        from facts import erasure_stores, jobs, long_jobs
+        from facts import erasure_stores, jobs, long_jobs, subject_columns
 
         erasure_stores.register_stores()
+        subject_columns.register()
         jobs.register_runner(long_jobs.TURN, "facts.tasks.work_on")

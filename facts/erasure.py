@@ -33,7 +33,7 @@ class Erasing:
     events which otherwise stay. ``released``: facts that stay without these events as their sources, ``withdrawn``
     those among them that are left without any source. ``texts`` and ``names``: the words to look for wherever people or
     machines may have repeated them. ``speakers``: names under which what goes was spoken in conversations of others.
-    ``subject``: set when all about it goes, everywhere in the account.
+    ``subject``: set when all about it goes, everywhere in the account, ``merged`` being those that were merged into it.
     """
 
     account_id: uuid.UUID
@@ -46,6 +46,7 @@ class Erasing:
     names: tuple[str, ...] = ()
     speakers: frozenset[str] = frozenset()
     subject: Subject | None = None
+    merged: tuple[uuid.UUID, ...] = ()
 
     @property
     def touched_events(self) -> list[uuid.UUID]:
@@ -54,8 +55,8 @@ class Erasing:
 
     @property
     def subject_ids(self) -> list[uuid.UUID]:
-        """The erased subject, as a list that may be empty."""
-        return [self.subject.id] if self.subject is not None else []
+        """The erased subject with those that were merged into it; empty where none is erased as a whole."""
+        return [self.subject.id, *self.merged] if self.subject is not None else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

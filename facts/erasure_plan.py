@@ -15,7 +15,20 @@ from django.db.models import Q, QuerySet
 from facts.erasure import Erasing, ErasureMode
 from facts.erasure_search import LEAST_NAME, distinctive
 from facts.locks import lock_subject
-from facts.models import Event, Evidence, Fact, Identity, Job, Membership, Passage, Relation, Subject
+from facts.models import (
+    Event,
+    Evidence,
+    Fact,
+    FactRevision,
+    Identity,
+    Job,
+    Membership,
+    Passage,
+    Relation,
+    Subject,
+    SubjectMerge,
+)
+from facts.tenancy import present
 from facts.vocabulary import RelationKind, Status
 
 #: Fields of a turn in which its words stand.
@@ -60,7 +73,7 @@ def for_subject(subject: Subject, *, within: str | None, mode: ErasureMode) -> E
         gone |= alone
         alone = set()
     gone = _with_copies(gone, account_id)
-    whole, cuts = _quoted(account_id, gone, own={subject.id}, known=said)
+    whole, cuts = _quoted(account_id, gone, own={subject.id, present(subject).id}, known=said)
     spoken = _spoken_in_other_events(subject, within=within, except_in=whole)
     return Erasing(
         account_id=account_id,
@@ -73,18 +86,42 @@ def for_subject(subject: Subject, *, within: str | None, mode: ErasureMode) -> E
         speakers=frozenset(_all_names(subject)) if spoken else frozenset(),
         names=_names(subject) if within is None else (),
         subject=subject if within is None else None,
+        merged=tuple(merged_into(subject)) if within is None else (),
     )
 
 
+def merged_into(subject: Subject) -> list[uuid.UUID]:
+    """Return the subjects that were merged into this one, directly or through others."""
+    found: list[uuid.UUID] = []
+    ahead = [subject.id]
+    while ahead:
+        below = Subject.objects.filter(account_id=subject.account_id, merged_into__in=ahead).order_by("id")
+        ahead = list(below.values_list("id", flat=True))
+        found += ahead
+    return found
+
+
 def own_events(subject: Subject, *, within: str | None) -> QuerySet[Event]:
-    """Return what a subject said, and what was said in its conversations, in the scope of that path or everywhere."""
-    events = Event.objects.filter(Q(subject=subject) | Q(speaker=subject), account_id=subject.account_id)
+    """Return what a subject said, and what was said in its conversations, in the scope of that path or everywhere.
+
+    Of one that was merged into another: what was its own until then.
+    """
+    own = Q(subject=subject) | Q(speaker=subject)
+    if subject.merged_into_id is not None:
+        merges = SubjectMerge.objects.filter(account_id=subject.account_id, source=subject, undone_at__isnull=True)
+        for rows in merges.values_list("rows", flat=True):
+            own |= Q(pk__in=[*rows.get("facts.Event.subject", ()), *rows.get("facts.Event.speaker", ())])
+    events = Event.objects.filter(own, account_id=subject.account_id)
     return events if within is None else events.filter(scope__path=within)
 
 
 def own_facts(subject: Subject, *, within: str | None) -> QuerySet[Fact]:
     """Return the facts about a subject that still have content, likewise."""
-    facts = Fact.objects.filter(account_id=subject.account_id, subject=subject).exclude(status=Status.DELETED)
+    own = Q(subject=subject)
+    if subject.merged_into_id is not None:
+        before = FactRevision.objects.filter(account_id=subject.account_id, subject=subject)
+        own |= Q(pk__in=before.values("fact_id"))
+    facts = Fact.objects.filter(own, account_id=subject.account_id).exclude(status=Status.DELETED)
     return facts if within is None else facts.filter(scope__path=within)
 
 
@@ -113,10 +150,12 @@ def lock_facts(erasing: Erasing) -> None:
 
 
 def _with_copies(facts: set[uuid.UUID], account_id: uuid.UUID) -> set[uuid.UUID]:
-    """Add the copies that were promoted from these facts, and the copies of those."""
+    """Add the copies that were promoted from these facts and what was deduced from them, and the same of those."""
     while True:
         copies = Relation.objects.filter(
-            account_id=account_id, target__in=facts, kind=RelationKind.PROMOTED_FROM
+            account_id=account_id,
+            target__in=facts,
+            kind__in=[RelationKind.PROMOTED_FROM, RelationKind.DERIVED_FROM],
         ).exclude(source__status=Status.DELETED)
         more = set(copies.values_list("source_id", flat=True)) - facts
         if not more:
@@ -215,9 +254,14 @@ def _names(subject: Subject) -> tuple[str, ...]:
 
 
 def _all_names(subject: Subject) -> set[str]:
-    """Return the subject's name, key and identities, but for those that others go by as well."""
-    identities = Identity.objects.filter(account_id=subject.account_id, subject=subject)
-    names = {subject.name, subject.key, *identities.values_list("value", flat=True)}
+    """Return the names, keys and identities of the subject and of those that were merged into it.
+
+    But for those that others go by as well.
+    """
+    ids = [subject.id, *merged_into(subject)]
+    identities = Identity.objects.filter(account_id=subject.account_id, subject__in=ids)
+    itself = Subject.objects.filter(account_id=subject.account_id, pk__in=ids).values_list("name", "key")
+    names = {*identities.values_list("value", flat=True), *(name for pair in itself for name in pair)}
     others = Subject.objects.filter(Q(name__in=names) | Q(key__in=names), account_id=subject.account_id)
-    shared = {name for pair in others.exclude(pk=subject.pk).values_list("name", "key") for name in pair}
+    shared = {name for pair in others.exclude(pk__in=ids).values_list("name", "key") for name in pair}
     return {name.strip() for name in names - shared} - {""}

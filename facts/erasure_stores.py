@@ -28,6 +28,7 @@ from facts.models import (
     Passage,
     Separation,
     Subject,
+    SubjectMerge,
 )
 from facts.models.records import JobStatus
 from facts.vocabulary import ConflictStatus
@@ -72,6 +73,7 @@ def register_stores() -> None:
         Store(name="separations", tables=("facts.Separation",), find=_separations, wipe=_wipe_separations),
         Store(name="common_words", tables=("facts.CommonLexemes",), find=_common_words, wipe=_delete),
         Store(name="identities", tables=("facts.Identity",), find=_identities, wipe=_delete),
+        Store(name="subject_merges", tables=("facts.SubjectMerge",), find=_merges, wipe=_wipe_merges),
         Store(name="subjects", tables=("facts.Subject",), find=_subjects, wipe=_wipe_subjects),
     ):
         register(store)
@@ -282,6 +284,17 @@ def _common_words(erasing: Erasing) -> QuerySet:
 
 def _identities(erasing: Erasing) -> QuerySet:
     return Identity.objects.filter(account_id=erasing.account_id, subject__in=erasing.subject_ids)
+
+
+def _merges(erasing: Erasing) -> QuerySet:
+    """What people wrote about merging a subject that goes, or that repeats the words."""
+    found = SubjectMerge.objects.filter(account_id=erasing.account_id).exclude(rationale="")
+    concerned = Q(source__in=erasing.subject_ids) | Q(target__in=erasing.subject_ids)
+    return found.filter(concerned | Q(pk__in=keys_saying(erasing, SubjectMerge, "rationale")))
+
+
+def _wipe_merges(erasing: Erasing, rows: QuerySet) -> None:
+    rows.update(rationale="")
 
 
 def _subjects(erasing: Erasing) -> QuerySet:

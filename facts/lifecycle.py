@@ -113,6 +113,36 @@ def amend(
         return _apply(fact, to=fact.status, changes=changes, actor=actor, action=action, reason=reason, group=group)
 
 
+def move_to_subject(
+    fact_id: uuid.UUID,
+    *,
+    account_id: uuid.UUID,
+    subject_id: uuid.UUID,
+    actor: Actor,
+    action: str,
+    changes: Mapping[str, Any] | None = None,
+    reason: str = "",
+    group: uuid.UUID | None = None,
+) -> Fact:
+    """Say whom a fact is about after all (its subject was merged, or that was taken back), with ``changes``.
+
+    The caller has locked both subjects where the fact is. Raises ``NotFound`` and :class:`IdentityTaken`.
+    """
+    with audit.savepoint():
+        fact = _lock(account_id, fact_id, None)
+        fact.subject_id = subject_id
+        return _apply(
+            fact,
+            to=fact.status,
+            changes=changes or {},
+            actor=actor,
+            action=action,
+            reason=reason,
+            group=group,
+            moved=True,
+        )
+
+
 def restore(
     fact_id: uuid.UUID,
     *,
@@ -168,6 +198,7 @@ def _apply(
     action: str,
     reason: str,
     group: uuid.UUID | None,
+    moved: bool = False,
 ) -> Fact:
     unknown = set(changes) - set(MUTABLE)
     if unknown:
@@ -177,7 +208,7 @@ def _apply(
     for name, value in changes.items():
         setattr(fact, name, value)
     fact.version += 1
-    fields = {"status", "version", *changes}
+    fields = {"status", "version", *changes, *(("subject",) if moved else ())}
     if consequences.limit_level(fact):
         fields.add("level")
     if to == Status.DELETED:
@@ -190,6 +221,8 @@ def _apply(
     withholding.refresh(fact.account_id, [fact.id])
     conflict_sets.leave_ended(fact, actor=actor, group=group)
     consequences.follow(fact, before=before, actor=actor, group=group)
+    if fields & {"level", "sensitivity"}:
+        consequences.follow_audience(fact, actor=actor, group=group)
     return fact
 
 

@@ -39,18 +39,19 @@ def lock_subject(scope_id: uuid.UUID, subject_id: uuid.UUID) -> None:
 
 
 def hold_subjects(account_id: uuid.UUID, keys: Mapping[uuid.UUID, str]) -> None:
-    """Keep subjects (id → key) from being erased until the transaction ends, while others write about them as well.
+    """Keep subjects (id → key) from being erased or merged until the transaction ends, while others write about them.
 
-    Raises ``Conflicting`` (``try_again``) for one that was erased since it was looked up.
+    Raises ``Conflicting`` (``try_again``) for one that was erased or merged since it was looked up.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, key FROM facts_subject WHERE account_id = %s AND id = ANY(%s) ORDER BY id FOR KEY SHARE",
+            "SELECT id, key FROM facts_subject WHERE account_id = %s AND id = ANY(%s) AND merged_into_id IS NULL"
+            " ORDER BY id FOR KEY SHARE",
             [account_id, list(keys)],
         )
         held = dict(cursor.fetchall())
     if held != dict(keys):
-        raise Conflicting("Somebody named here was just erased; say it again.", code="try_again")
+        raise Conflicting("Somebody named here was just erased or merged; say it again.", code="try_again")
 
 
 def lock_account(lock: Lock, account_id: uuid.UUID) -> None:

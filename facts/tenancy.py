@@ -106,13 +106,24 @@ def ensure_scope(account_id: uuid.UUID, path: str) -> Scope:
     return scope
 
 
-def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None) -> Subject | None:
-    """Return the subject with ``key`` (peers first when ``kind`` is not given), or ``None``."""
+def get_subject(account_id: uuid.UUID, *, key: str, kind: str | None = None, itself: bool = False) -> Subject | None:
+    """Return the subject with ``key`` (peers first when ``kind`` is not given), or ``None``.
+
+    Of one that was merged, the one that it is now; ``itself``: the one of that very key.
+    """
     found = Subject.objects.filter(account_id=account_id, key=key)
     if kind is not None:
-        return found.filter(kind=kind).first()
+        found = found.filter(kind=kind)
     order = {SubjectKind.PERSON: 0, SubjectKind.AGENT: 1}
-    return min(found, key=lambda subject: order.get(subject.kind, 2), default=None)
+    subject = min(found, key=lambda subject: order.get(subject.kind, 2), default=None)
+    return subject if subject is None or itself else present(subject)
+
+
+def present(subject: Subject) -> Subject:
+    """Return whom a subject stands for today: itself, or the one that it was merged into."""
+    while subject.merged_into_id is not None:
+        subject = Subject.objects.get(account_id=subject.account_id, pk=subject.merged_into_id)
+    return subject
 
 
 def ensure_subject(account_id: uuid.UUID, *, key: str, kind: str = SubjectKind.PERSON, name: str = "") -> Subject:
@@ -139,17 +150,17 @@ def ensure_subjects(account_id: uuid.UUID, wanted: Mapping[tuple[str, str], str]
         found |= _subjects(account_id, unknown)
     for pair in sorted(found):
         subject, name = found[pair], wanted[pair][:200]
-        if name and not subject.name:
+        if name and not subject.name and subject.key == pair[1]:
             Subject.objects.filter(account_id=account_id, pk=subject.pk, name="").update(name=name)
             subject.name = name
     return found
 
 
 def _subjects(account_id: uuid.UUID, pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], Subject]:
-    """Return those of the subjects that there are."""
+    """Return those of the subjects that there are, by the keys that were asked for, as whom they stand for today."""
     kinds, keys = {kind for kind, _ in pairs}, {key for _, key in pairs}
     rows = Subject.objects.filter(account_id=account_id, kind__in=kinds, key__in=keys)
-    return {(row.kind, row.key): row for row in rows if (row.kind, row.key) in pairs}
+    return {(row.kind, row.key): present(row) for row in rows if (row.kind, row.key) in pairs}
 
 
 def resolve_identity(account_id: uuid.UUID, *, platform: str, value: str) -> Subject:

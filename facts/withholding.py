@@ -26,7 +26,8 @@ FROM (
                WHERE m.account_id = %(account)s AND m.left_at IS NULL AND m.withheld
                  AND m.fact_id = ANY(g.id || ARRAY(
                      SELECT r.target_id FROM facts_relation r
-                     WHERE r.account_id = %(account)s AND r.source_id = g.id AND r.kind = 'promoted_from'))
+                     WHERE r.account_id = %(account)s AND r.source_id = g.id
+                       AND r.kind IN ('promoted_from', 'derived_from')))
                  AND c.status = 'open' AND c.kind <> 'possible')
            THEN 'conflict_open' ELSE '' END AS withheld,
            EXISTS (
@@ -35,7 +36,8 @@ FROM (
                  AND c.status = 'open' AND c.kind = 'possible') AS possible
     FROM facts_fact g WHERE g.account_id = %(account)s AND g.id = ANY(%(ids)s::uuid[] || ARRAY(
         SELECT r.source_id FROM facts_relation r
-        WHERE r.account_id = %(account)s AND r.target_id = ANY(%(ids)s::uuid[]) AND r.kind = 'promoted_from'))
+        WHERE r.account_id = %(account)s AND r.target_id = ANY(%(ids)s::uuid[])
+          AND r.kind IN ('promoted_from', 'derived_from')))
 ) x
 WHERE f.id = x.id AND f.account_id = %(account)s
   AND (f.withheld, f.possibly_conflicting) IS DISTINCT FROM (x.withheld, x.possible)

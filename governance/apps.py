@@ -15,11 +15,13 @@ class GovernanceConfig(AppConfig):
     def ready(self) -> None:
         """Tell the ledger which task plans facts anew, and have consent asked for whenever a fact changes."""
         from facts import conflict_sets, consequences, jobs
-        from governance import erasure_stores, statistics
+        from governance import deductions, erasure_stores, statistics, subject_columns
         from governance.sharing import consent_asking, consent_records, promotion_records
 
         consequences.register("consent", limit=consent_records.level_allowed, follow=promotion_records.follow_origin)
+        consequences.register("deductions", follow=deductions.follow_contributor, audience=deductions.follow_audience)
         erasure_stores.register_stores()
+        subject_columns.register()
         jobs.register_runner(conflict_sets.PLACE_AGAIN, "governance.tasks.place_again")
         jobs.register_runner(consent_asking.KIND, "governance.sharing.consent_mail.run")
         statistics.register()

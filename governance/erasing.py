@@ -29,6 +29,7 @@ from facts.tenancy import ROOT, account_transaction
 from facts.vocabulary import Status
 from governance.access import Delegation, Principal
 from governance.forgetting import facts_named, forgetting_actor, hidden_from
+from governance.merging import unmerging
 from governance.models import ForgetMode, ForgetReceipt
 from governance.reviewing.reviews import withdraw_for
 
@@ -104,6 +105,11 @@ def erase(
     """
     with account_transaction(principal.account_id):
         asked = _asked(principal, fact_id=fact_id, subject_id=subject_id, within=within, mode=mode)
+        if asked.subject is not None and asked.subject.merged_into_id is not None and within is None:
+            # What was its own is its own again: every store finds that by the subject.
+            made = unmerging.of_subject(asked.account_id, asked.subject.id)
+            unmerging.divide(unmerging.locked(made), actor=asked.actor, rationale="")
+            asked.subject.refresh_from_db()
         erasing, group = _locked_plan(asked), new_id()
         hashes = _end_facts(erasing, actor=asked.actor, group=group)
         reviews = withdraw_for([*erasing.facts], account_id=asked.account_id, actor=asked.actor)

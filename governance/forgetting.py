@@ -226,8 +226,11 @@ def facts_named(
         if not found:
             raise NotFound("There is no such fact.", code="fact_not_found", field="fact_id")
         return found
-    if not Subject.objects.filter(account_id=account_id, pk=subject_id).exists():
+    subject = Subject.objects.filter(account_id=account_id, pk=subject_id).first()
+    if subject is None:
         raise NotFound("There is no such subject.", code="subject_not_found", field="subject_id")
+    if subject.merged_into_id is not None:
+        return list(facts.filter(pk__in=erasure_plan.own_facts(subject, within=within).values("pk")))
     return list(facts.filter(subject_id=subject_id))
 
 

@@ -208,6 +208,35 @@ def place_copy(
     return _carry_out(copy, decided, action="promotion.placed", **common)
 
 
+def place_deduction(fact: Fact, *, rests_on: Iterable[uuid.UUID], actor: Actor, group: uuid.UUID) -> Placement:
+    """Place a fact that was deduced from others (``governance.deductions.fact_of``), through both gates.
+
+    ``rests_on``: the facts that it cites, and what those rest on in turn. It has no source of its own, so it reinforces
+    nothing. The caller holds the subject's lock.
+    """
+    proposal = _proposal(
+        fact,
+        event_id=fact.id,
+        said_at=fact.valid_from or now(),
+        start_stated=False,
+        end_stated=fact.valid_to is not None,
+        marker=False,
+        human=False,
+    )
+    decided = _plan(fact, proposal, vector=None)
+    if decided.verb is Verb.DROP:
+        return Placement(result=Result.REJECTED, reason=decided.reason)
+    if decided.verb in {Verb.NOTHING, Verb.REINFORCE, Verb.LINK}:
+        return Placement(result=Result.DUPLICATE, reason=decided.reason, fact_id=decided.targets[0])
+    fact = lifecycle.insert(fact, actor=actor, action="fact.deduced", reason=decided.reason, group=group)
+    Relation.objects.bulk_create(
+        Relation(account_id=fact.account_id, source_id=fact.id, target_id=target, kind=RelationKind.DERIVED_FROM)
+        for target in rests_on
+    )
+    withholding.refresh(fact.account_id, [fact.id])
+    return _judge_and_place(fact, decided, actor=actor, group=group)
+
+
 def level_at(scope: Scope) -> str:
     """Return how widely what is placed for everybody in a scope may be seen."""
     return Level.ACCOUNT if scope.path == ROOT else Level.SCOPE
@@ -459,7 +488,7 @@ def accept_if_settled(fact: Fact, *, actor: Actor, reason: str, group: uuid.UUID
 
 
 def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Actor, group: uuid.UUID) -> Placement:
-    """Write the fact, ask both gates, and do what they and the plan say."""
+    """Write the fact with its evidence, and place it."""
     event = submission.event
     fact = lifecycle.insert(fact, actor=actor, action="fact.proposed", reason=decided.reason, group=group)
     Evidence.objects.create(
@@ -471,6 +500,11 @@ def _place_new(fact: Fact, decided: Plan, submission: Submission, *, actor: Acto
         human=event.human,
     )
     write_vector(fact, submission.vector)
+    return _judge_and_place(fact, decided, actor=actor, group=group)
+
+
+def _judge_and_place(fact: Fact, decided: Plan, *, actor: Actor, group: uuid.UUID) -> Placement:
+    """Ask both gates about a written fact, and do what they and the plan say."""
     verdict = ask_gates(fact, actor=actor)
     if verdict.rejected:
         reason = verdict.reasons_a[0]

@@ -16,10 +16,20 @@ class IngestConfig(AppConfig):
         """Tell the apps below what they call this one for."""
         from facts import embedding_usage as port
         from facts import jobs, long_jobs, outbox, raw_text
-        from ingest import backfill, batches, embedding_usage, erasure_stores, line, raw_words, statistics
+        from ingest import (
+            backfill,
+            batches,
+            embedding_usage,
+            erasure_stores,
+            line,
+            raw_words,
+            statistics,
+            subject_columns,
+        )
         from ingest.actions import firing, wording
         from ingest.imports import running
         from ingest.moods import keeping
+        from ingest.reasoning import passing
         from ingest.slack import asking, consent_asking, obeying
         from ingest.web import queue
 
@@ -60,6 +70,17 @@ class IngestConfig(AppConfig):
                 ended=running.ended,
             )
         )
+        jobs.register_runner(passing.BEGIN, "ingest.tasks.begin_reasoning_night")
+        long_jobs.register(
+            long_jobs.Kind(
+                name=passing.KIND,
+                title="Reasoning",
+                unit="scopes",
+                command="manage.py reason",
+                step=passing.step,
+            )
+        )
         raw_text.register("candidates", raw_words.remove)
         erasure_stores.register_stores()
         statistics.register()
+        subject_columns.register()

@@ -51,6 +51,7 @@ def register_stores() -> None:
         "ingest.DeletedMessage": "the key of a message that was never seen",
         "ingest.OptOut": "who does not want to be remembered, and keyed digests: it has to be known for good",
         "ingest.ActionRule": "categories, thresholds and names of targets",
+        "ingest.ReasoningMark": "a time stamp",
         "ingest.BlockedWay": "ids, numbers and times",
     }.items():
         holds_no_content(table, because)

@@ -21,7 +21,7 @@ from facts.clock import now
 from facts.embedding import Embedded
 from facts.errors import DomainError
 from facts.jobs import Claim
-from facts.locks import lock_subject
+from facts.locks import hold_subjects, lock_subject
 from facts.models import Event, Passage, Subject
 from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
@@ -246,6 +246,7 @@ def _submit_all(
     places |= directives.places(event, loaded, orders)
     for scope_id, subject_id in sorted(places | stated_before(event)):
         lock_subject(scope_id, subject_id)
+    hold_subjects(event.account_id, {one.id: one.key for one in subjects if one is not None})
     candidates = [_attributed(proposed.candidate, event, loaded.turns[proposed.turn]) for proposed in found.proposed]
     replaced = settle_edit(event, candidates, subjects, actor=pipeline())
     for order, held in directives.hold(event, loaded, orders, written):

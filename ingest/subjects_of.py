@@ -18,7 +18,7 @@ from facts.candidates import Candidate
 from facts.canonical import normalise_text
 from facts.errors import Conflicting, DomainError, NotFound
 from facts.models import Event, Identity, Scope, Subject
-from facts.tenancy import ensure_subject, resolve_identity
+from facts.tenancy import ensure_subject, present, resolve_identity
 from facts.vocabulary import SubjectKind
 from governance import fields
 from ingest.extraction import GROUP, ExtractionInput
@@ -80,7 +80,7 @@ def subject_by_alias(account_id: uuid.UUID, alias: tuple[str, str], *, key: str,
             account_id=account_id, platform=platform, value=value, defaults={"subject": subject}
         )
         return identity.subject
-    if key and known.key != key:
+    if key and known.key != key and ensure_subject(account_id, key=key, kind=known.kind).id != known.id:
         raise Conflicting("This alias belongs to another subject.", code="alias_conflict", field="subject_alias")
     return known
 
@@ -93,13 +93,13 @@ def find_person(account_id: uuid.UUID, name: str) -> Subject | None:
     people = Subject.objects.filter(account_id=account_id, kind=SubjectKind.PERSON)
     by_key = people.filter(key__in={name.strip(), wanted}).order_by("key").first()
     if by_key is not None:
-        return by_key
+        return present(by_key)
     known_as = Identity.objects.filter(account_id=account_id, value__iexact=wanted).values("subject_id")
     called = Q(name__iexact=wanted) | Q(key__iexact=wanted) | Q(id__in=known_as)
     for condition in (called, Q(name__istartswith=f"{wanted} ")):
-        found = list(people.filter(condition)[:2])
+        found = {one.id: one for one in map(present, people.filter(condition)[:MAX_NAMESAKES])}
         if found:
-            return found[0] if len(found) == 1 else None
+            return next(iter(found.values())) if len(found) == 1 else None
     return None
 
 
@@ -130,7 +130,7 @@ def mentioned(account_id: uuid.UUID, text: str) -> list[Subject]:
     )
     for person in people.order_by("key")[:MAX_NAMESAKES]:
         for word in {person.full, person.first, person.known_as} & set(likely):
-            found.setdefault(word, {})[person.id] = person
+            found.setdefault(word, {})[present(person).id] = present(person)
     return [subject for namesakes in found.values() if len(namesakes) == 1 for subject in namesakes.values()]
 
 

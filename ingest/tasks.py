@@ -10,6 +10,7 @@ from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest import batch_reading, batches, line, processing
 from ingest.imports import running
+from ingest.reasoning import passing
 from ingest.slack import asking, receiving
 from ingest.web import queue
 
@@ -41,6 +42,16 @@ def requeue_waiting() -> None:
             return line.requeue(account_id) + jobs.requeue_waiting(account_id, except_kinds={line.PROCESS})
 
     each_account(Account.objects.values_list("id", flat=True), requeue, name="requeue_waiting")
+
+
+def begin_reasoning() -> None:
+    """Begin the reasoning pass of each account's night. Safe to run twice or late."""
+    passing.begin_nights()
+
+
+def begin_reasoning_night(job_id: str, account_id: str) -> None:
+    """Begin one account's pass."""
+    passing.begin_night(uuid.UUID(account_id), uuid.UUID(job_id))
 
 
 def ask_slack(job_id: str, account_id: str) -> None:

@@ -17,12 +17,15 @@ class MemorySiteConfig(AppConfig):
     def ready(self) -> None:
         """Wire what the apps below leave open."""
         from facts import jobs
+        from ingest.reasoning import carrying_out
         from memory_site import answerers, checks, composers, erasure_stores, queue
         from retrieval.ask import answering
         from retrieval.cards import composing
+        from retrieval.entities import proposing
 
         jobs.register_dispatcher(queue.dispatch_jobs)
         answering.register(answerers.find)
         composing.register(composers.find)
+        carrying_out.register_names(proposing.propose_pair)
         erasure_stores.register_stores()
         checks.refuse_errors(worker=sys.argv[1:2] == ["qcluster"])

@@ -102,6 +102,7 @@ def check_models(app_configs: object = None, **_: Any) -> list[checks.CheckMessa
         *_check_provider("EXTRACTION_PROVIDER", nobody="rules"),
         *_check_provider("ANSWER_PROVIDER", nobody="none", model=settings.ANSWER_MODEL),
         *_check_provider("MOOD_PROVIDER", nobody="none"),
+        *_check_provider("REASONING_PROVIDER", nobody="none", model=settings.REASONING_MODEL),
         *_check_provider("SUMMARY_PROVIDER", nobody="none", model=settings.SUMMARY_MODEL),
     ]
 

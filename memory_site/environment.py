@@ -301,6 +301,28 @@ TABLE: tuple[Setting, ...] = (
         "Models",
     ),
     Setting(
+        "REASONING_PROVIDER",
+        text,
+        "none",
+        "Who reasons about facts at night: `none` (only facts that say the same word for word are merged), `anthropic` "
+        "or `openai`. A key alone changes nothing: it is no consent to send memories out.",
+        "Models",
+    ),
+    Setting(
+        "REASONING_MODEL",
+        text,
+        "",
+        "Model that reasons. Empty: the provider's, `ANTHROPIC_MODEL` or `OPENAI_MODEL`.",
+        "Models",
+    ),
+    Setting(
+        "REASONING_SECONDS",
+        integer,
+        60,
+        "Seconds that all tries of one question to it may take together.",
+        "Models",
+    ),
+    Setting(
         "SUMMARY_PROVIDER",
         text,
         "none",

@@ -48,6 +48,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("send deliveries", "ingest.deliveries.sending.send_due_everywhere", minutes=1),
     Entry(COUNTS_DEAD_LETTERS, "ingest.deliveries.sending.count_dead_everywhere", minutes=5),
     Entry("detect moods", "ingest.moods.keeping.detect_everywhere", cron="35 * * * *"),
+    Entry("begin reasoning", "ingest.tasks.begin_reasoning", minutes=5),
     Entry("begin nights", "retrieval.tasks.begin_nights", minutes=5),
     Entry("keep statistics", "retrieval.tasks.keep_statistics", minutes=5),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),

@@ -16,7 +16,7 @@ class RetrievalConfig(AppConfig):
         """Register what other apps ask reading for."""
         from facts import jobs, long_jobs, outbox
         from governance import trace_access
-        from retrieval import erasure_stores, read_stats
+        from retrieval import erasure_stores, read_stats, subject_columns
         from retrieval.cards import marking, nightly
         from retrieval.embedders import registry
         from retrieval.rerankers import registry as rerankers
@@ -46,3 +46,4 @@ class RetrievalConfig(AppConfig):
         outbox.register("cards", marking.note_changes)
         erasure_stores.register_stores()
         read_stats.register()
+        subject_columns.register()

@@ -8,9 +8,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max
+from django.db.models.functions import Coalesce
 
 from facts.audience import Reader
 from facts.models import Fact, Relation, Scope
@@ -37,6 +39,18 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSubject:
+    """A subject with the number of facts about it that hold and may be seen, and when the newest was last stated."""
+
+    id: uuid.UUID
+    kind: str
+    key: str
+    name: str
+    facts: int
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
     """Facts, the events behind each, the relations among them, and whether there were more facts than fitted."""
 
@@ -60,6 +74,37 @@ def projects(principal: Principal, reader: Reader, scopes: Sequence[Scope]) -> l
         Project(path=scope.path, active_facts=found["facts"], subjects=found["subjects"])
         for scope in sorted(scopes, key=lambda scope: scope.path)
         for found in [figures.get(scope.pk, nothing)]
+    ]
+
+
+def subjects(
+    principal: Principal,
+    reader: Reader,
+    scopes: Sequence[Scope],
+    *,
+    after: str = "",
+    only: uuid.UUID | None = None,
+    limit: int,
+) -> list[KnownSubject]:
+    """Return whom and what the current facts that may be seen are about, in the order of their keys; one query."""
+    current = _current(principal, reader, scopes)
+    rows = (
+        (current.filter(subject__key__gt=after) if only is None else current.filter(subject_id=only))
+        .order_by()
+        .values("subject_id", "subject__kind", "subject__key", "subject__name")
+        .annotate(facts=Count("pk"), last_seen=Max(Coalesce("last_reinforced_at", "valid_from", "recorded_from")))
+        .order_by("subject__key", "subject__kind")
+    )
+    return [
+        KnownSubject(
+            id=row["subject_id"],
+            kind=row["subject__kind"],
+            key=row["subject__key"],
+            name=row["subject__name"],
+            facts=row["facts"],
+            last_seen=row["last_seen"],
+        )
+        for row in rows[:limit]
     ]
 
 

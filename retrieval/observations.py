@@ -15,6 +15,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from facts.audience import Reader
 from facts.models import Event, Evidence, Fact, Identity, Relation, Scope, Subject
 from facts.models.evidence import Withheld
+from facts.tenancy import present
 from facts.vocabulary import RelationKind, SourceType, Status, SubjectKind
 from governance.access import Principal
 from retrieval import candidates
@@ -103,7 +104,7 @@ def entities(account_id: uuid.UUID, entity_type: str, entity_id: str) -> QuerySe
     for wanted in tries:
         matching = of_kind.filter(wanted)
         if matching.exists():
-            return matching
+            return of_kind.filter(pk__in={present(subject).pk for subject in matching})
     return of_kind.none()
 
 

@@ -22,6 +22,7 @@ from facts.models.index import (
     RefusedText,
 )
 from facts.models.long_jobs import LongJob
+from facts.models.merges import SubjectMerge
 from facts.models.records import AuditEntry, AuditTip, Job, OutboxEntry
 from facts.models.tenancy import (
     Account,
@@ -82,6 +83,7 @@ __all__ = [
     "ScopeLink",
     "Separation",
     "Subject",
+    "SubjectMerge",
     "Suppression",
     "User",
 ]

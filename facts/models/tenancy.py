@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models import Q
 
 from facts.clock import now
 from facts.ids import new_id
@@ -97,7 +98,7 @@ class Scope(Owned):
         ordering = ["path"]
         constraints = [
             models.UniqueConstraint(fields=["account", "path"], name="scope_path_once"),
-            models.CheckConstraint(condition=models.Q(path__startswith="/"), name="scope_path_is_absolute"),
+            models.CheckConstraint(condition=Q(path__startswith="/"), name="scope_path_is_absolute"),
         ]
 
     def __str__(self) -> str:
@@ -122,12 +123,27 @@ class Subject(Owned):
     key = models.CharField(max_length=200)
     name = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=now)
+    merged_into = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="merged",
+        db_index=False,
+        help_text="A person said that it is this one: whoever names it means that one (facts.models.SubjectMerge).",
+    )
 
     class Meta:
         ordering = ["key"]
         constraints = [
             models.UniqueConstraint(fields=["account", "kind", "key"], name="subject_key_once"),
             one_of("kind", SubjectKind, "subject_kind_known"),
+            models.CheckConstraint(condition=~Q(merged_into=models.F("id")), name="subject_not_merged_into_itself"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "merged_into"], name="subject_merged", condition=Q(merged_into__isnull=False)
+            )
         ]
 
     def __str__(self) -> str:

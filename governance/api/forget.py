@@ -14,10 +14,11 @@ from rest_framework.views import APIView
 
 from facts.erasure import ErasureMode
 from facts.errors import DomainError, NotFound, Refused
+from facts.tenancy import get_subject
 from governance import erasing, forgetting
 from governance.access import Delegation, Principal
 from governance.fields import IDENTIFIER_LENGTH, ScopeFields, optional_text
-from governance.http import body_of, principal_of, subject_named
+from governance.http import body_of, principal_of
 from governance.idempotency import Answer, answer_once
 from governance.models import ForgetMode, ForgetReceipt
 
@@ -185,7 +186,8 @@ def _target(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named(principal: Principal, values: dict[str, Any]) -> dict[str, Any]:
-    subject = subject_named(principal, values.get("subject_id"))
+    key = values.get("subject_id")
+    subject = get_subject(principal.account_id, key=key, itself=True) if key else None
     if values.get("subject_id") and subject is None:
         raise NotFound("There is no such subject.", code="subject_not_found", field="subject_id")
     scope = values["call_scope"]

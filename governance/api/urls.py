@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from governance.api import conflicts, consents, device, feedback, forget, keys, promotions, reviews, self_data
+from governance.api import conflicts, consents, device, feedback, forget, keys, merging, promotions, reviews, self_data
 
 urlpatterns = [
     path("conflicts", conflicts.ConflictsView.as_view()),
@@ -40,6 +40,10 @@ urlpatterns = [
     path("self/erase/preview", self_data.SelfErasePreviewView.as_view()),
     path("cli/device/start", device.StartView.as_view()),
     path("cli/device/poll", device.PollView.as_view()),
+    path("subjects/merge", merging.MergeByKeyView.as_view()),
+    path("subjects/<uuid:subject_id>/merge", merging.MergeView.as_view()),
+    path("subjects/<uuid:subject_id>/merge/preview", merging.MergePreviewView.as_view()),
+    path("subjects/<uuid:subject_id>/unmerge", merging.UnmergeView.as_view()),
     path("keys", keys.KeysView.as_view()),
     path("keys/<uuid:key_id>", keys.KeyView.as_view()),
     path("keys/<uuid:key_id>/rotate", keys.KeyRotateView.as_view()),

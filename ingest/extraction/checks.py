@@ -138,7 +138,7 @@ def validate(candidate: Candidate, item: ExtractionInput) -> str | None:
         return QUESTION
     if _SPEECH.search(statement):
         return SPEECH_ACT
-    if _MACHINE.search(statement):
+    if speaks_of_machines(statement):
         return MACHINE_CLAIM
     if is_first_person(statement):
         return FIRST_PERSON_STATEMENT
@@ -176,6 +176,11 @@ def is_readable(text: str) -> bool:
     if not letters:
         return False
     return len(visible) < _READABLE_FROM or letters / len(visible) >= _READABLE_SHARE
+
+
+def speaks_of_machines(statement: str) -> bool:
+    """Whether the statement is about an assistant, agent or bot."""
+    return bool(_MACHINE.search(statement))
 
 
 def is_first_person(statement: str) -> bool:

@@ -28,6 +28,7 @@ from ingest.models.outcomes import CandidateOutcome as CandidateOutcome
 from ingest.models.outcomes import CandidateResult as CandidateResult
 from ingest.models.outcomes import EventOutcome as EventOutcome
 from ingest.models.outcomes import OutcomeResult as OutcomeResult
+from ingest.models.reasoning import ReasoningMark as ReasoningMark
 from ingest.models.slack import DeletedMessage as DeletedMessage
 from ingest.models.slack import SlackChannel as SlackChannel
 from ingest.models.slack import SlackReceipt as SlackReceipt

@@ -18,6 +18,7 @@ class ModelRole(models.TextChoices):
     MOOD = "mood"
     PAGE_SUMMARY = "page_summary"
     SUMMARY = "summary"
+    REASONING = "reasoning"
 
 
 class ModelCall(Owned):

@@ -17,7 +17,7 @@ from facts.models import Fact, Identity, Membership, Subject
 from facts.vocabulary import ConflictStatus, Status
 from governance.models import Consent, Role
 from ingest.models import OptOut
-from memory_site.admin_pages import card_pages
+from memory_site.admin_pages import card_pages, merging_page
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.fact_timeline import Lives, lives
@@ -60,6 +60,7 @@ def page(page_of: GovernedAdmin, request: HttpRequest, subject: Subject) -> Http
         identities=list(Identity.objects.filter(subject=subject, **owned).order_by("platform", "value")[:SHOWN]),
         opted_out=OptOut.objects.filter(subject=subject, active=True, **owned).first(),
         ways=_ways(eyes, subject),
+        merges=merging_page.merges_of(request, subject),
         hidden=HIDDEN,
     )
     return TemplateResponse(request, "memory/subject.html", context)

@@ -12,6 +12,7 @@ from retrieval.api import (
     profile_views,
     search_views,
     self_views,
+    subject_views,
     trace_views,
     views,
 )
@@ -30,6 +31,8 @@ urlpatterns: list[URLPattern] = [
     path("self/served", self_views.SelfServedView.as_view()),
     path("timeline", views.TimelineView.as_view()),
     path("projects", inventory_views.ProjectsView.as_view()),
+    path("subjects", subject_views.SubjectsView.as_view()),
+    path("subjects/<uuid:subject_id>", subject_views.SubjectView.as_view()),
     path("graph", inventory_views.GraphView.as_view()),
     path("ask", ask_views.AskView.as_view()),
     path("lineage", lineage_views.LineageView.as_view()),

@@ -52,11 +52,18 @@ def load(account_id: uuid.UUID) -> KnownNames:
     """Return the names of the account's subjects as they are now; inside the account."""
     known = KnownNames()
     named = Subject.objects.filter(account_id=account_id, kind__in=NAMED_KINDS)
-    for subject_id, key, name in named.order_by("id").values_list("id", "key", "name"):
-        _add_all(known, subject_id, [name, key])
+    today: dict[uuid.UUID, uuid.UUID] = {}
+    rows = list(named.order_by("id").values_list("id", "key", "name", "merged_into"))
+    merged = {subject_id: into for subject_id, _, _, into in rows if into is not None}
+    for subject_id, key, name, _ in sorted(rows, key=lambda row: row[0] in merged):
+        stands_for = subject_id
+        while stands_for in merged:
+            stands_for = merged[stands_for]
+        today[subject_id] = stands_for
+        _add_all(known, stands_for, [name, key])
     identities = Identity.objects.filter(account_id=account_id, subject__kind__in=NAMED_KINDS)
     for subject_id, value in identities.order_by("platform", "value").values_list("subject_id", "value"):
-        known.add(subject_id, value)
+        known.add(today.get(subject_id, subject_id), value)
     return known
 
 

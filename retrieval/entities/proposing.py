@@ -12,6 +12,7 @@ from facts.embedding import Embedded
 from facts.locks import Lock, lock_account
 from facts.models import Account
 from facts.tenancy import account_transaction
+from retrieval.entities.names import fold
 from retrieval.models import AliasPair, EntityAlias, PairState
 
 #: Cosine similarity from which two names may be one; below it they are strangers.
@@ -77,6 +78,19 @@ def propose_afresh(account_id: uuid.UUID) -> int:
         with account_transaction(account_id):
             _propose_nearest(account_id, names[start : start + PER_RUN])
     return len(names)
+
+
+def propose_pair(account_id: uuid.UUID, first: str, second: str) -> bool:
+    """Ask people whether two names stand for one entity; tell whether that was not asked, or decided, before.
+
+    Names that no fact holds, or that stand for one entity already, are not asked about. Runs inside the account.
+    """
+    names = sorted({fold(first), fold(second)} - {""})
+    known = EntityAlias.objects.filter(account_id=account_id, folded__in=names)
+    if len(names) != 2 or len(set(known.values_list("entity_id", flat=True))) != 2:
+        return False
+    _, is_new = AliasPair.objects.get_or_create(account_id=account_id, first=names[0], second=names[1])
+    return is_new
 
 
 def _write_vectors(account_id: uuid.UUID, names: Sequence[str], vectors: Sequence[Embedded]) -> None:

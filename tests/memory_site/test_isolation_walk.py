@@ -118,6 +118,7 @@ IDS: dict[str, type[Model]] = {
     "observation_id": Fact,
     "promotion_id": Promotion,
     "review_id": Review,
+    "subject_id": Subject,
     "trace_id": Trace,
 }
 
@@ -201,6 +202,11 @@ BODIES: dict[str, Callable[[Ids], dict[str, Any]]] = {
     "self/facts/<uuid:fact_id>/redact": _nothing,
     "self/facts/<uuid:fact_id>/withdraw": _nothing,
     "stable-profile": _reading,
+    "subjects/<uuid:subject_id>/merge": lambda ids: {"into": ids["fact_id"]},
+    "subjects/<uuid:subject_id>/merge/preview": lambda ids: {"into": ids["fact_id"]},
+    "subjects/<uuid:subject_id>/unmerge": _nothing,
+    "subjects/merge": lambda ids: {"source_subject_id": ids["subject"], "target_subject_id": "nobody"},
+    "subjects/resolve": lambda _: {"alias_kind": "email", "alias_value": "walk@example.org"},
     "traces/<uuid:trace_id>/replay": _nothing,
 }
 #: Addresses that know no account: the description of the API, and the answer to unknown addresses.
