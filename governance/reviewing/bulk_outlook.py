@@ -39,6 +39,7 @@ EFFECTS = {
         ReviewKind.CONTEST: "the objection is refused",
         ReviewKind.REVALIDATION: "it holds, and is served again",
         ReviewKind.PROMOTION: "a copy is placed higher up",
+        ReviewKind.DIRECTIVE: "it is served as a quotation",
     },
     BulkVerb.REJECT: {
         "": "it was never true and is not brought back",
