@@ -316,7 +316,7 @@ def _shown_packet(eyes: Sight, trace: Trace, answer: ContextAnswer, reader: str)
             unit="passage",
             id=passage.id,
             text=passage.text,
-            note=f"said by {passage.speaker}" if passage.speaker else "said",
+            note=f"said by {passage.speaker}" if passage.speaker else "",
             score=passage.score,
             address_id=passage.event_id,
         )
