@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Func, IntegerField, OuterRef, QuerySet
+from django.db.models import Func, IntegerField, OuterRef, QuerySet, Value
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
@@ -103,6 +103,8 @@ class SubjectAdmin(GovernedAdmin):
 
         They are counted for the subjects of a page only, up to a limit: a join would go through the facts of all.
         """
+        if not eyes.curated_ids:
+            return eyes.subjects().annotate(current_facts=Value(0))
         current = Fact.objects.filter(
             account_id=eyes.principal.account_id,
             subject_id=OuterRef("pk"),
