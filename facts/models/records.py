@@ -103,5 +103,5 @@ class Job(Owned):
                 fields=["account", "run_after"],
                 name="job_waiting",
                 condition=Q(status__in=["queued", "running"]),
-            )
+            ),
         ]
