@@ -202,7 +202,7 @@ def test_a_fact_is_forgotten_and_brought_back(reviewer: Page, room: Room) -> Non
     room.open(reviewer, "/admin/facts/fact/")
     reviewer.get_by_role("link", name="Ana Lima speaks Portuguese.").click()
     reviewer.get_by_text("Forget it").click()
-    reviewer.get_by_label("Reason").fill("She asked for it.")
+    reviewer.locator("details[open]").get_by_label("Reason").fill("She asked for it.")
     reviewer.get_by_role("button", name="Forget", exact=True).click()
     expect(reviewer.locator(".messagelist")).to_contain_text("Forgotten")
     expect(reviewer.locator("main")).not_to_contain_text("speaks Portuguese")
