@@ -26,7 +26,7 @@ class ResolveRequest(serializers.Serializer):
     canonical_subject_id = optional_text(IDENTIFIER_LENGTH, "Key of the subject that it is another name of.")
 
 
-class Resolved(serializers.Serializer):
+class AliasResolved(serializers.Serializer):
     """Whom the alias means."""
 
     alias_kind = serializers.CharField()
@@ -46,7 +46,7 @@ class ResolveView(APIView):
         "without one as `kind:value`. An alias of somebody else is answered `alias_conflict`.",
         tags=["subjects"],
         request=ResolveRequest,
-        responses=Resolved,
+        responses=AliasResolved,
     )
     def post(self, request: Request) -> Response:
         """Resolve it."""

@@ -25,6 +25,7 @@ from tests.factories import (
     JULY,
     AccountFactory,
     FactFactory,
+    ScopeFactory,
     SubjectFactory,
     entered,
     key_principal,
@@ -123,7 +124,10 @@ def test_a_curator_of_one_scope_reads_of_that_scope(account: Account, client: Cl
     ana = SubjectFactory(account=account)
     FactFactory(subject=ana, statement="Ana likes tea.")
     sign_in(client, person_in(account, path="/sales"))
-    assert _page(client, ana) == {}
+    # Nothing is known of her there, so nobody there learns that she is known elsewhere.
+    assert client.get(reverse("admin:believed", args=[ana.pk])).status_code == 404
+    FactFactory(subject=ana, scope=ScopeFactory(account=account, path="/sales"), statement="Ana buys tea.")
+    assert list(_page(client, ana)) == ["Ana buys tea."]
 
 
 def test_who_may_ask(account: Account, client: Client, curator) -> None:

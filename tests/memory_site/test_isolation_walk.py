@@ -216,10 +216,15 @@ _OF_NO_ACCOUNT = {"schema", "docs", "^.*$"}
 TOLD_INSIDE = {"post consolidate/subject", "get jobs/<uuid:job_id>"}
 #: To these nothing is there: as much work is done for them about what is hidden as about what is missing.
 FOREIGN = {"a foreign account's key", "a foreign account's administrator", "the administrator of another account"}
+#: How often queries are counted anew where they differ: what a process looks up now and then, such as a key's owner,
+#: falls into either call.
+TRIES = 4
 #: What differs between two equal calls.
 _OF_THE_CALL = {
     "request_id",
     "elapsed_ms",
+    "oldest_seconds",
+    "oldest_task_seconds",
     "budget_remaining_ms",
     "pre_rerank_remaining_ms",
     "device_code",
@@ -519,18 +524,21 @@ def test_the_api_tells_nobody_what_is_there(planted: Planted, who: str) -> None:
         unknown["scope"] = PLACE
     faults = []
     for method, address in _calls():
-        answers, work = [], []
-        if who in FOREIGN:
-            with taken_back():
-                _call(caller, method, address, unknown)  # what is looked up once in a process counts for no call
-        for ids in (hidden, unknown):
-            connection.queries_log.clear()  # it is bounded, and full it counts nothing
-            with taken_back(), CaptureQueriesContext(connection) as queries:
-                answers.append(_told(_call(caller, method, address, ids), ids))
-            work.append(len(queries))
         call = f"{method} {address}"
-        if who in FOREIGN and work[0] != work[1]:
-            faults.append(f"{call} takes {work[0]} queries about hidden things, {work[1]} about missing ones")
+        for _ in range(TRIES):
+            answers, work = [], []
+            for ids in (hidden, unknown):
+                connection.queries_log.clear()  # it is bounded, and full it counts nothing
+                with taken_back(), CaptureQueriesContext(connection) as queries:
+                    answers.append(_told(_call(caller, method, address, ids), ids))
+                work.append(len(queries))
+            if who not in FOREIGN or work[0] == work[1]:
+                break
+        else:
+            faults.append(
+                f"{method} {address} takes {work[0]} queries about hidden things, {work[1]} about missing ones"
+            )
+        call = f"{method} {address}"
         is_told = who in INSIDE and call in TOLD_INSIDE
         faults += _faults(call, answers[0], answers[0] if is_told else answers[1], planted)
     assert not faults, "\n".join(faults)
