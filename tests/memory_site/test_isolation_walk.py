@@ -535,10 +535,7 @@ def test_the_api_tells_nobody_what_is_there(planted: Planted, who: str) -> None:
             if who not in FOREIGN or work[0] == work[1]:
                 break
         else:
-            faults.append(
-                f"{method} {address} takes {work[0]} queries about hidden things, {work[1]} about missing ones"
-            )
-        call = f"{method} {address}"
+            faults.append(f"{call} takes {work[0]} queries about hidden things, {work[1]} about missing ones")
         is_told = who in INSIDE and call in TOLD_INSIDE
         faults += _faults(call, answers[0], answers[0] if is_told else answers[1], planted)
     assert not faults, "\n".join(faults)

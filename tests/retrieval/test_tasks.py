@@ -11,12 +11,11 @@ import pytest
 from facts import reindexing
 from facts.isolation import Incomplete
 from facts.models import Account
-from retrieval import statistics, tasks, vectors
+from retrieval import tasks, vectors
 from retrieval.cards import rebuilding as card_rebuilding
 from retrieval.entities import proposing
 from retrieval.entities import rebuilding as entity_rebuilding
 from retrieval.text import common_lexemes
-from retrieval.traces import partitions
 from tests.factories import AccountFactory
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +35,6 @@ TASKS: list[tuple[Callable[[], None], list[tuple[Any, str]]]] = [
     ),
     (tasks.keep_names, [(entity_rebuilding, "keep_all"), (proposing, "propose_all")]),
     (tasks.keep_cards, [(tasks.outbox, "deliver_everywhere"), (card_rebuilding, "rebuild_everywhere")]),
-    (tasks.keep_statistics, [(statistics, "roll_up_recent"), (partitions, "ensure_trace_partitions")]),
 ]
 
 
