@@ -176,12 +176,14 @@ def test_neighbours_are_found_by_an_index(two_accounts: list[Visibility]) -> Non
             assert _beside(ids[50], visible) == [(False, ids[49]), (True, ids[51])]
         (plan,) = sent.plans()
         assert _beside(ids[50], two_accounts[1]) == []
-    assert {
+    # An event is looked up by its account and id: two indexes are as good for that.
+    of_events = {("Index Scan", "facts_event_pkey"), ("Index Scan", "event_by_account")}
+    assert _scans(plan) - of_events == {
         ("Index Scan", "facts_passage_pkey"),
         ("Index Scan", "passage_by_time"),
         ("Index Scan", "facts_passagetext_pkey"),
-        ("Index Scan", "facts_event_pkey"),
-    } == _scans(plan)
+    }
+    assert len(_scans(plan) & of_events) == 1
 
 
 def test_what_is_not_alone_in_its_place_is_next_to_nothing(embedder: WordEmbedder) -> None:
