@@ -150,7 +150,7 @@ def test_a_review_is_not_decided_twice(account: Account, client: Client, adminis
     _restricted(account)
     address = reverse("admin:review_decide", args=[Review.objects.get().pk])
     client.post(address, {"verb": "approve"})
-    page = client.post(address, {"verb": "reject", "rationale": "No."})
+    page = client.post(address, {"verb": "reject", "reason": "No."})
     assert page.status_code == 409
     assert Review.objects.get().status == ReviewStatus.APPROVED
 
