@@ -93,7 +93,7 @@ def register_stores() -> None:
         "facts.AuditTip": "a number and a hash",
         "facts.OutboxEntry": "ids and states",
         "facts.DayFigure": "numbers by day, place and code",
-        "facts.CountedUntil": "instants",
+        "facts.CountedUntil": "names of figures and instants",
     }.items():
         holds_no_content(table, because)
 
