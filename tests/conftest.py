@@ -19,7 +19,7 @@ from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 from psycopg import sql
 
-from facts import tenancy
+from facts import embedding, tenancy
 from facts.models import Account
 from facts.tenancy import account_transaction
 from retrieval import outcomes
@@ -74,6 +74,14 @@ def _search_on_the_connection_of_the_test(request: pytest.FixtureRequest, settin
     """Run the strategies of searches where they see what an uncommitted test stored; other connections do not."""
     if not _commits(request):
         settings.SEARCH_THREADS = 0
+
+
+@pytest.fixture(autouse=True)
+def _same_embedder_afterwards() -> Iterator[None]:
+    """Leave to the next test the embedder of the settings, whatever this one registers: it is the whole process's."""
+    before = embedding._state
+    yield
+    embedding._state = before
 
 
 @pytest.fixture(autouse=True)

@@ -30,6 +30,8 @@ def _look(page: Page, name: str) -> list[str]:
         for scheme in ("light", "dark"):
             page.set_viewport_size(viewport)
             page.emulate_media(color_scheme=scheme)
+            # A frame later: colours that are still those of the other scheme are nobody's.
+            page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
             for violation in Axe().run(page, options=AXE).response["violations"]:
                 found += [
                     f"{name} {size} {scheme}: {violation['id']}: {node['html'][:150]}" for node in violation["nodes"]
