@@ -77,9 +77,14 @@ def _search_on_the_connection_of_the_test(request: pytest.FixtureRequest, settin
 
 
 @pytest.fixture(autouse=True)
-def _same_embedder_afterwards() -> Iterator[None]:
-    """Leave to the next test the embedder of the settings, whatever this one registers: it is the whole process's."""
+def _embedder_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin with the embedder of the settings, whatever a test before registered, and remember nothing of its spaces.
+
+    Both are the whole process's, and tests that commit empty the table whose numbers are remembered.
+    """
     before = embedding._state
+    monkeypatch.setattr(embedding, "_spaces", {})
+    embedding.register(before.asked_for, blueprint=before.blueprint, remake=before.remake)
     yield
     embedding._state = before
 
