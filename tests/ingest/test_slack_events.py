@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
+from facts.clock import now
 from facts.models import Account, AuditEntry, Event, Fact, Identity, Job, Passage, Subject
 from facts.tenancy import account_transaction
 from ingest import processing, reading
 from ingest.capture import MAX_TEXT
 from ingest.line import Part
 from ingest.models import ChannelBinding, DeletedMessage, SlackChannel, SlackReceipt, SlackWorkspace
-from ingest.slack import importing, receiving
+from ingest.slack import importing, receiving, signing
 from ingest.slack.importing import Options
 from tests.api import problem
 from tests.factories import AccountFactory, entered
+from tests.ingest import slack_live
 from tests.ingest.fakes import FakeExtractor, cities
 from tests.ingest.slack_exports import START, USERS, changed, deleted, said, write
 from tests.ingest.slack_live import BOT, BOT_ID, SECRET, Talk, connect, headers, in_channel, listen
@@ -71,8 +73,14 @@ def test_the_same_under_both_prefixes(slack: Talk) -> None:
     assert answer.json() == {"challenge": "c"}
 
 
-@pytest.mark.parametrize(("age", "status"), [(0, 200), (290, 200), (310, 401), (-290, 200), (-310, 401), (86_400, 401)])
-def test_a_request_is_good_for_five_minutes(slack: Talk, age: int, status: int) -> None:
+@pytest.mark.parametrize(("age", "status"), [(0, 200), (299, 200), (302, 401), (-299, 200), (-302, 401), (86_400, 401)])
+def test_a_request_is_good_for_five_minutes(
+    slack: Talk, age: int, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The clock stands still, so that the time that the test takes does not count.
+    at = now()
+    for module in (slack_live, signing):
+        monkeypatch.setattr(module, "now", lambda: at)
     body = b'{"type": "url_verification", "challenge": "c"}'
     assert slack.post(body, given=headers(body, age=age)).status_code == status
 
