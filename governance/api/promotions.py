@@ -66,6 +66,10 @@ class PromotionShown(serializers.Serializer):
         choices=ConsentStatus.choices, allow_null=True, help_text="`null` where none is needed."
     )
     consent_channel = serializers.CharField(help_text="`auto` where the account consents for everybody.")
+    consent_unreached_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Since when no way is left to bring the question to the subject: it waits until they sign in.",
+    )
     review_id = serializers.UUIDField()
     copy_id = serializers.UUIDField(allow_null=True)
     requested_by = serializers.CharField()
@@ -259,6 +263,7 @@ def _shown(principal: Principal, promotion: Promotion) -> dict[str, Any]:
         "reason": promotion.reason,
         "consent": consent.status if consent else None,
         "consent_channel": consent.channel if consent else "",
+        "consent_unreached_at": consent.unreached_at if consent and consent.status == ConsentStatus.PENDING else None,
         "review_id": promotion.review_id,
         "copy_id": promotion.copy_id,
         "requested_by": promotion.requested_by.get("name", ""),

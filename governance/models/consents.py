@@ -33,7 +33,8 @@ class Consent(Owned):
     """Whether a subject agrees that one personal fact about it is seen in one scope, beyond itself.
 
     ``verified``: it is certain that the subject itself answered. The database keeps a yes without that from being
-    written, but for the account-wide one, which is marked as such.
+    written, but for the account-wide one, which is marked as such. ``unreached_at``: since when every way to bring the
+    question to the subject has failed, or there was none; it waits until the subject signs in.
     """
 
     fact = models.ForeignKey(Fact, on_delete=models.CASCADE, related_name="consents")
@@ -46,6 +47,7 @@ class Consent(Owned):
     requested_at = models.DateTimeField(default=now)
     decided_by = models.JSONField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
+    unreached_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.core.mail import send_mail
 
 from facts import jobs
+from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
 from governance.models import Consent, ConsentStatus
-from governance.sharing import consent_codes, consent_links, consent_question
-from governance.sharing.consent_asking import address_of
+from governance.sharing import consent_asking, consent_codes, consent_links, consent_question
 
 
 def run(job_id: str, account_id: str) -> None:
@@ -24,27 +24,36 @@ def run(job_id: str, account_id: str) -> None:
         claim = jobs.claim(account, uuid.UUID(job_id))
     if claim is None:
         return
+    consent_id = uuid.UUID(claim.job.payload["consent_id"])
     try:
         with account_transaction(account):
-            found = _question(account, uuid.UUID(claim.job.payload["consent_id"]))
+            consent = _open_question(account, consent_id)
+            found = _message(consent) if consent else None
         if found is not None:
             _send(*found)
         with account_transaction(account):
+            if found is not None:
+                consent_asking.note_reached(consent)
+            elif consent is not None:
+                consent_asking.note_unreached(consent)
             jobs.finish(claim)
     except Exception as error:
         with account_transaction(account):
-            jobs.fail(claim, error_class=type(error).__name__)
+            job = jobs.fail(claim, error_class=type(error).__name__)
+            consent = _open_question(account, consent_id) if job.status == JobStatus.DEAD else None
+            if consent is not None:
+                consent_asking.note_unreached(consent)
         raise
 
 
-def _question(account_id: uuid.UUID, consent_id: uuid.UUID) -> tuple[str, str, str, str] | None:
-    """Return (address, name of the account, token of a new link, code) of a question that is still open."""
-    consent = (
-        Consent.objects.filter(account_id=account_id, pk=consent_id, status=ConsentStatus.PENDING)
-        .select_related("account")
-        .first()
-    )
-    address = address_of(consent) if consent else ""
+def _open_question(account_id: uuid.UUID, consent_id: uuid.UUID) -> Consent | None:
+    waiting = Consent.objects.filter(account_id=account_id, pk=consent_id, status=ConsentStatus.PENDING)
+    return waiting.select_related("account").first()
+
+
+def _message(consent: Consent) -> tuple[str, str, str, str] | None:
+    """Return (address, name of the account, token of a new link, code), or ``None`` where there is no address."""
+    address = consent_asking.address_of(consent)
     if not address:
         return None
     return address, consent.account.name, consent_links.issue(consent), consent_codes.code_of(consent.id)

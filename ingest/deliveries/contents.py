@@ -41,12 +41,25 @@ class NotToBeTold(Exception):
 #: Words a delivery for its place, inside the account. Raises :class:`NotToBeTold`.
 Wording = Callable[[Delivery, Place], Content]
 
+#: Is told what became of a delivery, inside the account, in the transaction that notes it: whether it arrived, or will
+#: not be tried again by itself. Nothing is told of one that is over because what it was about has ended.
+Ending = Callable[[Delivery, bool], None]
+
 _wordings: dict[str, Wording] = {}
+_endings: dict[str, Ending] = {}
 
 
-def register(about: str, wording: Wording) -> None:
-    """Have deliveries that are about this worded by ``wording``; a name registers once."""
+def register(about: str, wording: Wording, *, ending: Ending | None = None) -> None:
+    """Have deliveries that are about this worded by ``wording``, and ``ending`` told; a name registers once."""
     _wordings[about] = wording
+    if ending is not None:
+        _endings[about] = ending
+
+
+def ended(delivery: Delivery, *, arrived: bool) -> None:
+    """Tell whoever asked for the delivery what became of it."""
+    if delivery.about in _endings:
+        _endings[delivery.about](delivery, arrived)
 
 
 def word(delivery: Delivery, place: Place) -> Content:

@@ -204,8 +204,12 @@ def _put_off(account_id: uuid.UUID, delivery_id: uuid.UUID, *, error_class: str)
         rows.update(attempts=tried, error_class=error_class[:128], next_try_at=now() + _pause(tried))
 
 
-def _settle(rows: QuerySet[Delivery], **change: Any) -> None:
-    rows.update(claim_token=None, finished_at=now(), **change)
+def _settle(rows: QuerySet[Delivery], *, state: str, **change: Any) -> None:
+    """End a delivery that did not arrive, and tell whoever asked for it unless what it is about has ended."""
+    delivery = rows.first()
+    rows.update(claim_token=None, finished_at=now(), state=state, **change)
+    if delivery is not None and state != DeliveryState.CANCELLED:
+        contents.ended(delivery, arrived=False)
 
 
 def _mine(claim: _Claim) -> QuerySet[Delivery]:
@@ -217,7 +221,8 @@ def _note_arrival(claim: _Claim, receipt: str) -> None:
     place = claim.parcel.place
     ways.works(place.account_id, place.way)
     # Whoever withdrew it or took it over meanwhile was too late: it has arrived, and that is what the record says.
-    Delivery.objects.filter(account_id=place.account_id, pk=claim.parcel.delivery_id).update(
+    rows = Delivery.objects.filter(account_id=place.account_id, pk=claim.parcel.delivery_id)
+    rows.update(
         state=DeliveryState.SENT,
         receipt=receipt[:200],
         reason="",
@@ -226,6 +231,9 @@ def _note_arrival(claim: _Claim, receipt: str) -> None:
         claim_token=None,
         finished_at=now(),
     )
+    delivery = rows.first()
+    if delivery is not None:
+        contents.ended(delivery, arrived=True)
 
 
 def _note_failure(claim: _Claim, failure: NotSent) -> None:

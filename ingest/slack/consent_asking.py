@@ -1,7 +1,7 @@
 """Asking for consent by a direct message of the workspace's bot: a link that is good for one answer.
 
 Only where it is certain which user of the workspace the subject is. The message is worded when it is sent: a question
-that was answered meanwhile is not asked.
+that was answered meanwhile is not asked. Where it cannot be brought, the subject is asked by e-mail.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ABOUT = "consent.question"
 def register() -> None:
     """Tell governance that subjects are asked here, and the outbox how it is worded."""
     consent_asking.register(ask)
-    contents.register(ABOUT, word)
+    contents.register(ABOUT, word, ending=note_ending)
 
 
 def ask(consent: Consent) -> bool:
@@ -36,6 +36,15 @@ def ask(consent: Consent) -> bool:
         recipient=consent.subject,
     )
     return True
+
+
+def note_ending(delivery: Delivery, arrived: bool) -> None:
+    """Have a question that did not arrive asked by e-mail; note of one that did that the subject was asked."""
+    consent = Consent.objects.filter(account_id=delivery.account_id, pk=delivery.object_id).first()
+    if consent is not None and arrived:
+        consent_asking.note_reached(consent)
+    elif consent is not None:
+        consent_asking.ask_otherwise(consent)
 
 
 def word(delivery: Delivery, place: Place) -> Content:

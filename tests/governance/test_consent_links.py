@@ -9,11 +9,13 @@ import pytest
 from django.core import mail, signing
 from django.test import Client
 
+from facts import jobs
 from facts.clock import now
 from facts.errors import DomainError
 from facts.models import Job
 from governance.models import Consent, ConsentLink
 from governance.sharing import consent_codes, consent_links, consent_mail, consents
+from tests.api import signed_in
 from tests.factories import AccountFactory, entered, maker_of
 from tests.governance.sharing_scene import Scene, scene_in
 
@@ -83,8 +85,43 @@ def test_without_a_way_to_the_subject_no_link_is_made(scene, mailed, settings, m
     if missing != "address":
         reachable(scene)
         setattr(settings, missing, "")
-    scene.request(scene.fact())
+    promotion = scene.request(scene.fact())
     assert not Job.objects.filter(kind="consent.mail").exists()
+    assert Consent.objects.get().unreached_at is not None
+    asker, address = signed_in(maker_of(scene.asker)), f"/v1/promotions/{promotion.id}"
+    assert asker.get(address).json()["consent_unreached_at"] is not None
+    consents.grant(scene.ada, Consent.objects.get().id)
+    assert asker.get(address).json()["consent_unreached_at"] is None
+
+
+def test_a_mail_that_is_given_up_is_said_until_it_arrives(scene, mailed, monkeypatch):
+    reachable(scene)
+    scene.request(scene.fact())
+    job = Job.objects.get(kind="consent.mail")
+
+    def refuse(**named: object) -> None:
+        raise ConnectionRefusedError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(consent_mail, "send_mail", refuse)
+        for attempt in range(1, job.max_attempts + 1):
+            with pytest.raises(ConnectionRefusedError):
+                consent_mail.run(str(job.id), str(scene.account.id))
+            assert (Consent.objects.get().unreached_at is None) == (attempt < job.max_attempts)
+            Job.objects.filter(pk=job.pk).update(run_after=now())
+    jobs.retry(scene.account.id, job.id)
+    consent_mail.run(str(job.id), str(scene.account.id))
+    assert (len(mail.outbox), Consent.objects.get().unreached_at) == (1, None)
+
+
+def test_an_address_that_is_gone_by_then_is_said(scene, mailed):
+    reachable(scene)
+    scene.request(scene.fact())
+    user = maker_of(scene.ada).user
+    user.email = ""
+    user.save()
+    consent_mail.run(str(Job.objects.get(kind="consent.mail").id), str(scene.account.id))
+    assert (mail.outbox, Consent.objects.get().unreached_at is None) == ([], False)
 
 
 def test_nobody_is_asked_where_the_account_consents_for_everybody(scene, mailed):

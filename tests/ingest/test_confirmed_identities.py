@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from facts.models import Account, Identity, Membership, Subject
+from facts.models import Account, Identity, Job, Membership, Subject
 from facts.tenancy import account_transaction
 from governance.access import person
-from governance.models import Consent, ConsentLink, ConsentStatus
+from governance.models import Consent, ConsentLink, ConsentStatus, Role
 from governance.sharing import consent_links, consents, promotions
 from ingest.deliveries import contents, outbox, places, sending
 from ingest.models import Delivery, DeliveryState, SlackWorkspace
 from ingest.slack import consent_asking, people
 from tests.api import caller_with_key
-from tests.factories import FactFactory, MembershipFactory, SubjectFactory, person_in
+from tests.factories import FactFactory, MembershipFactory, SubjectFactory, UserFactory, person_in
 from tests.ingest.slack_exports import said
 from tests.ingest.slack_live import SECRET, Talk, connect, listen
 from tests.stubs import slack_server
@@ -135,6 +135,27 @@ def test_consent_is_asked_for_by_a_direct_message_with_a_link(
     assert consent_links.answer(token, agrees=True).status == ConsentStatus.GRANTED
     consent.refresh_from_db()
     assert (consent.status, consent.channel, consent.verified) == (ConsentStatus.GRANTED, "link", True)
+
+
+@pytest.mark.parametrize("mailbox", ["ana@example.org", ""])
+def test_a_question_that_no_message_brings_is_asked_by_mail_or_said_to_be_unasked(
+    account: Account, workspace: SlackWorkspace, slack: SlackServer, settings: Any, mailbox: str
+) -> None:
+    settings.EMAIL_HOST = "mail.example"
+    consent = asked(account, workspace)
+    MembershipFactory(account=account, subject=consent.subject, user=UserFactory(email=mailbox))
+    slack.fails("conversations.open", "user_not_found")
+    assert sending.send_due(account.id) == 0
+    delivery = Delivery.objects.get(about=consent_asking.ABOUT)
+    assert (delivery.state, delivery.error_class) == (DeliveryState.DEAD, "user_not_found")
+    consent.refresh_from_db()
+    assert Job.objects.filter(kind="consent.mail", input_key=str(consent.id)).exists() == bool(mailbox)
+    assert (consent.unreached_at is None) == bool(mailbox)
+    # A person has it sent again, and it arrives.
+    outbox.send_again(person_in(account, role=Role.ACCOUNT_ADMIN), delivery.id)
+    assert sending.send_due(account.id) == 1
+    consent.refresh_from_db()
+    assert consent.unreached_at is None
 
 
 def test_every_try_of_a_question_sends_the_same_link(

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from facts.models import Subject
-from governance.models import Promotion, Review
+from governance.models import Consent, Promotion, Review
 from governance.sharing import consents
 from tests.admin_scene import sign_in
 from tests.factories import person_in
@@ -33,8 +33,10 @@ def test_it_shows_where_to_why_what_the_subject_says_and_who_could_read_it(scene
     page = page_of(client, promotion.review)
     assert "To be known in /support" in page
     assert "Planning shifts." in page
-    assert "has not answered" in page
+    assert "could not be asked" in page
     assert Subject.objects.get(pk=scene.other.subject_id).display_name in page
+    Consent.objects.update(unreached_at=None)
+    assert "has not answered" in page_of(client, promotion.review)
     consents.grant(scene.ada, scene.consent(fact).id)
     assert "agreed to this" in page_of(client, promotion.review)
 

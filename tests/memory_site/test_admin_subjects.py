@@ -86,7 +86,9 @@ def test_a_profile_shows_only_lines_that_may_be_read(scene: Scene, curator: Clie
 def test_what_they_were_asked_to_agree_to_is_told_where_one_decides(scene: Scene, curator: Client) -> None:
     fact = Fact.objects.get(statement__contains="speaks Portuguese")
     promotions.request_promotion(scene.curator, fact_id=fact.pk, target="/", reason="For all.")
-    (asked,) = curator.get(_page(scene.ana)).context["consents"]
+    page = curator.get(_page(scene.ana))
+    assert b"no message and no e-mail reaches them" in page.content
+    (asked,) = page.context["consents"]
     assert (asked[0].status, asked[0].target.path, asked[1]) == ("pending", "/", fact)
 
 
