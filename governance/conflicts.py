@@ -13,12 +13,11 @@ from typing import Any
 
 from facts import resolution
 from facts.actors import Actor
-from facts.errors import Conflicting, NotFound, Refused
+from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.locks import lock_subject
 from facts.models import ConflictDecision, ConflictSet, Fact
 from facts.tenancy import account_transaction
-from governance.access import Delegation, Principal, has_role, require_authority
-from governance.models import Role
+from governance.access import Delegation, Principal, require_authority
 from governance.provenance import put_in_by
 from governance.reviewing import review_opening
 from governance.reviewing.reviews import resume_for, withdraw_for
@@ -42,6 +41,15 @@ def deciding_actor(principal: Principal, conflict_id: uuid.UUID) -> Actor:
     return actor
 
 
+def refusal(principal: Principal, conflict_id: uuid.UUID) -> DomainError | None:
+    """Return why the caller may not decide about this set, to be said before they try; ``None`` where they may."""
+    try:
+        deciding_actor(principal, conflict_id)
+    except DomainError as error:
+        return error
+    return None
+
+
 def check_seen(principal: Principal, conflict_id: uuid.UUID, *, versions: Mapping[uuid.UUID, int]) -> None:
     """Raise ``Conflicting`` (``stale_version``) where a member is not what it was at the version that the person saw.
 
@@ -57,11 +65,6 @@ def check_seen(principal: Principal, conflict_id: uuid.UUID, *, versions: Mappin
         seen = versions[member.fact_id]
         if member.fact.version != seen:
             review_opening.check_unchanged(member.fact, seen=seen)
-
-
-def may_decide(principal: Principal, path: str) -> bool:
-    """Tell whether the caller is a person who may decide conflicts at this scope, for showing buttons."""
-    return has_role(principal, path, Role.CURATOR)
 
 
 def keep_one(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Q
 
 from facts.models import FactRevision
 from governance.access import Principal
 from governance.models import ApiKey, Consent, ConsentStatus, Promotion, Review, ReviewKind, ReviewStatus
+from governance.reviewing.many import Outlook
 from governance.reviewing.review_bulk import BulkVerb
 from governance.reviewing.reviewed import says_the_same
 from governance.reviewing.second_look import is_second_look
@@ -22,7 +22,6 @@ from governance.sharing.promotions import needs_consent
 
 #: Sentences by code: why a review would not change.
 WHY_NOT = {
-    "review_not_found": "It is not there any more, or not yours to decide.",
     "review_decided": "It is decided already.",
     "decided_elsewhere": "Conflicts are decided on their own page.",
     "own_request": "You asked for it or put it in yourself.",
@@ -51,20 +50,6 @@ EFFECTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What would become of one review: an ``effect`` in words, or the ``code`` of why nothing would."""
-
-    review: Review
-    effect: str = ""
-    code: str = ""
-
-    @property
-    def why_not(self) -> str:
-        """Why nothing would become of it, as a sentence."""
-        return WHY_NOT.get(self.code, "")
-
-
 def look_ahead(
     principal: Principal, reviews: Sequence[Review], *, verb: str, versions: Mapping[uuid.UUID, int | None]
 ) -> list[Outlook]:
@@ -85,7 +70,10 @@ def look_ahead(
             code = "stale_version"
         if not code and review.pk in unagreed:
             code = "consent_missing"
-        result.append(Outlook(review, code=code) if code else Outlook(review, effect=_effect(review, verb)))
+        if code:
+            result.append(Outlook(review, code=code, why_not=WHY_NOT[code]))
+        else:
+            result.append(Outlook(review, effect=_effect(review, verb)))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facts.actors import Actor
-from facts.errors import NotFound, Refused
+from facts.errors import DomainError, NotFound, Refused
 from facts.models import Fact
 from governance.access import Delegation, Principal, require_authority
 from governance.models import ApiKey, Promotion, Review, ReviewKind
@@ -26,6 +26,15 @@ def deciding_actor(principal: Principal, review: Review) -> Actor:
     if own_fact or asked_by(review, actor):
         raise Refused("Nobody decides about what they put in themselves.", code="own_request")
     return actor
+
+
+def refusal(principal: Principal, review: Review) -> DomainError | None:
+    """Return why the caller may not decide about ``review``, to be said before they try; ``None`` where they may."""
+    try:
+        deciding_actor(principal, review)
+    except DomainError as error:
+        return error
+    return None
 
 
 def place_of(review: Review) -> str:

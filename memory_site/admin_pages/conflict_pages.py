@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -25,20 +24,21 @@ from governance.models import LookedAt, Remark
 from governance.reviewing import presence
 from governance.reviewing.deciders import deciders_at
 from memory_site.admin_pages import conflict_form
+from memory_site.admin_pages.conflict_bulk_pages import many_conflicts
 from memory_site.admin_pages.conflict_form import ASIDES, VERBS
 from memory_site.admin_pages.conflict_sides import Side, sides_of
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.deciding import asked, surroundings
 from memory_site.admin_pages.deciding.hands import HandsFilter
+from memory_site.admin_pages.deciding.many_pages import ManyPages
 from memory_site.admin_pages.deciding.stale import moved, versions_of
+from memory_site.admin_pages.deciding.typed_fields import put_off_until
 from memory_site.admin_pages.fact_display import instant
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
 from memory_site.admin_pages.governed import typed as text_of
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated
 
-#: Days that one press puts a conflict off.
-PUT_OFF_DAYS = 7
 #: People offered to give a conflict to.
 OFFERED_PEOPLE = 100
 #: What makes a set another one than it was.
@@ -64,6 +64,7 @@ class WaitingFilter(DefaultChoiceFilter):
         """Return the choices."""
         return [
             ("waiting", "Waiting"),
+            ("overdue", "Overdue"),
             ("deferred", "Put off"),
             (ConflictStatus.RESOLVED, "Resolved"),
             (ConflictStatus.DISMISSED, "Dismissed"),
@@ -77,6 +78,8 @@ class WaitingFilter(DefaultChoiceFilter):
         match self.value() or "waiting":
             case "waiting":
                 return queryset.filter(status=ConflictStatus.OPEN).exclude(put_off)
+            case "overdue":
+                return queryset.filter(status=ConflictStatus.OPEN, due_at__lt=now()).exclude(put_off)
             case "deferred":
                 return queryset.filter(put_off)
             case self.everything:
@@ -90,11 +93,16 @@ class ConflictAdmin(GovernedAdmin):
 
     list_title = "Conflicts"
     empty_list = "No conflict waits. When two facts cannot both hold, both are withheld from readers and appear here."
-    list_display = ["what", "about", "scope", "kind_words", "opened", "due", "hands", "state"]
+    list_display = ["pick", "what", "about", "scope", "kind_words", "opened", "due", "hands", "state"]
     list_display_links = ["what"]
     list_filter = [WaitingFilter, HandsFilter, "kind", SubjectFilter]
     list_select_related = ["subject", "scope", "assignee__user"]
     ordering = ["opened_at", "id"]
+
+    def __init__(self, *args: Any) -> None:
+        """Add the pages for doing the same to many."""
+        super().__init__(*args)
+        self.many = ManyPages(self, many_conflicts())
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Open to whoever decides anywhere."""
@@ -107,7 +115,7 @@ class ConflictAdmin(GovernedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConflictSet]:
         """Bring the sides along, for their claims in the list."""
         eyes = of(request)
-        rows = super().get_queryset(request)
+        rows = self.many.with_choice(request, super().get_queryset(request))
         return rows if eyes is None else with_sides(eyes, rows)
 
     def get_urls(self) -> list[URLPattern]:
@@ -116,8 +124,18 @@ class ConflictAdmin(GovernedAdmin):
         return [
             path("<uuid:pk>/decide/", view(require_POST(self.decide)), name="conflict_decide"),
             path("<uuid:pk>/undo/<uuid:decision>/", view(require_POST(self.undo)), name="conflict_undo"),
+            *self.many.get_urls(),
             *super().get_urls(),
         ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Tell the list how many are chosen, on all of its pages."""
+        return super().changelist_view(request, {**self.many.of_list(request), **(extra_context or {})})
+
+    @admin.display(description="choose")
+    def pick(self, conflict: ConflictSet) -> SafeString | str:
+        """A box to choose it for something that is done to many."""
+        return self.many.box(conflict) if conflict.status == ConflictStatus.OPEN else ""
 
     @admin.display(description="what contradicts")
     def what(self, conflict: ConflictSet) -> SafeString:
@@ -184,7 +202,7 @@ class ConflictAdmin(GovernedAdmin):
             conflicts.undo(request.principal, decision, rationale=text_of(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, conflict, error=error)
-        return redirect(_address(pk) + Queue(self, request).query(undone="1"))
+        return redirect(_address(pk) + Queue(self, request).query(undone=str(decision)))
 
     def _page(
         self,
@@ -201,7 +219,8 @@ class ConflictAdmin(GovernedAdmin):
         joined = {entry.metadata.get("fact") for entry in changed}
         sides = sides_of(eyes, conflict, typed=typed, joined=joined)
         is_open = conflict.status == ConflictStatus.OPEN
-        may_decide = is_open and conflicts.may_decide(eyes.principal, conflict.scope.path)
+        refused = conflicts.refusal(eyes.principal, conflict.pk) if is_open else None
+        may_decide = is_open and refused is None
         context = self.context(
             request,
             title=f"Conflict about {conflict.subject.display_name}",
@@ -210,13 +229,14 @@ class ConflictAdmin(GovernedAdmin):
             sides=sides,
             is_open=is_open,
             may_decide=may_decide,
+            refused=refused,
             question=asked.of_conflict(conflict),
             is_overdue=is_open and conflict.due_at is not None and conflict.due_at < now(),
-            put_off_until=f"{now() + timedelta(days=PUT_OFF_DAYS):%Y-%m-%d}",
+            put_off_until=put_off_until(),
             error=error,
             typed=typed,
             **_what_changed(sides, changed, typed, error),
-            **_around(eyes, conflict, sides, may_decide=may_decide),
+            **_around(eyes, conflict, sides, is_open=is_open),
             **_decided(eyes, conflict, request, queue),
             **queue.links(conflict.pk),
         )
@@ -242,11 +262,11 @@ def _what_changed(
     }
 
 
-def _around(eyes: Sight, conflict: ConflictSet, sides: list[Side], *, may_decide: bool) -> dict[str, Any]:
+def _around(eyes: Sight, conflict: ConflictSet, sides: list[Side], *, is_open: bool) -> dict[str, Any]:
     """Return what lies around the set: who else looks, whose it is, readers, uses, near facts, remarks, history."""
     facts = [side.fact for side in sides]
     account_id = conflict.account_id
-    people = deciders_at(account_id, conflict.scope.path) if may_decide else []
+    people = deciders_at(account_id, conflict.scope.path) if is_open else []
     uses = surroundings.uses(eyes, facts)
     return {
         "others_here": surroundings.others_here(eyes, about=LookedAt.CONFLICT_SET, object_id=conflict.pk),
@@ -254,7 +274,8 @@ def _around(eyes: Sight, conflict: ConflictSet, sides: list[Side], *, may_decide
         "taken_by": presence.name_of(conflict.assignee) if conflict.assignee else "",
         "deciders": [(one, presence.name_of(one)) for one in people[:OFFERED_PEOPLE]],
         "assignee_id": conflict.assignee_id,
-        "choices": surroundings.choices_of_conflict(eyes, conflict.kind, facts) if may_decide else [],
+        "deciders_other": [presence.name_of(one) for one in people if one.pk != eyes.principal.membership_id],
+        "choices": surroundings.choices_of_conflict(eyes, conflict.kind, facts) if is_open else [],
         "uses": [(side.number, uses.get(side.fact.pk)) for side in sides],
         "is_used": bool(uses),
         "near": surroundings.near(eyes, facts),
@@ -267,6 +288,7 @@ def _decided(eyes: Sight, conflict: ConflictSet, request: HttpRequest, queue: Qu
     """Return the decisions about the set, and what the address says was decided a moment ago."""
     decisions = list(conflict.decisions.all()[:20])
     done = _decision_named(eyes, request.GET.get("decided"))
+    undone = _decision_named(eyes, request.GET.get("undone"))
     undoable = decisions[0] if decisions and resolution.may_undo(decisions[0]) else None
     elsewhere = done is not None and done.conflict_set_id != conflict.pk
     return {
@@ -279,7 +301,8 @@ def _decided(eyes: Sight, conflict: ConflictSet, request: HttpRequest, queue: Qu
         "done_look": _address(done.conflict_set_id) + queue.query() if elsewhere else "",
         "done_undoable": done is not None and resolution.may_undo(done),
         "undo_done": _undo_address(done),
-        "undone": "undone" in request.GET,
+        "undone": undone,
+        "undone_text": VERBS.get(undone.verb, undone.verb) if undone else "",
         "go_on": reverse("admin:governance_review_changelist") + "?state=pending",
         "go_on_words": "To the reviews that wait",
     }

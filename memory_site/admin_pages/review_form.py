@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
-from datetime import UTC, datetime, time
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.dateparse import parse_date
 
 from facts.errors import DomainError
 from facts.models import Fact
 from governance.access import Principal
 from governance.models import Review
 from governance.reviewing import remarks, review_claims, reviews
-from governance.reviewing.review_bulk import Item
-from memory_site.admin_pages.deciding.typed_fields import membership_id, reason
+from memory_site.admin_pages.deciding.typed_fields import day, membership_id, number, reason
 from memory_site.admin_pages.governed import typed
 
 #: What each decision did, for the message after it and in the history.
@@ -52,8 +48,8 @@ MEANT = {
 
 
 def decide(principal: Principal, review: Review, form: QueryDict) -> None:
-    """Carry out what the pressed button says. Raises ``DomainError``."""
-    verb = form.get("verb", "")
+    """Carry out what the pressed button says; one that names somebody holds their key. Raises ``DomainError``."""
+    verb, _, key = typed(form, "verb").partition(":")
     common: dict[str, Any] = {"rationale": reason(form, needed=verb == "reject")}
     seen = {**common, "expected_version": version(form)}
     match verb:
@@ -69,7 +65,7 @@ def decide(principal: Principal, review: Review, form: QueryDict) -> None:
         case "merge":
             reviews.merge(principal, review.pk, into=_id(form, "into"), **seen)
         case "name_subject":
-            reviews.name_subject(principal, review.pk, subject_key=typed(form, "subject"), **common)
+            reviews.name_subject(principal, review.pk, subject_key=key or typed(form, "subject"), **common)
         case "defer":
             reviews.defer(principal, review.pk, until=day(form), **seen)
         case "claim":
@@ -82,29 +78,6 @@ def decide(principal: Principal, review: Review, form: QueryDict) -> None:
             remarks.about_review(principal, review.pk, text=typed(form, "remark"))
         case _:
             raise DomainError("Choose one of the decisions.", code="unknown_decision", field="verb")
-
-
-def day(form: QueryDict) -> datetime:
-    """Return the beginning of the typed day, UTC; raises ``DomainError`` (``invalid_date``)."""
-    try:
-        found = parse_date(typed(form, "until"))
-    except ValueError:
-        found = None
-    if found is None:
-        raise DomainError("Give a day, such as 2027-01-31.", code="invalid_date", field="until")
-    return datetime.combine(found, time.min, tzinfo=UTC)
-
-
-def items(texts: Sequence[str]) -> list[Item]:
-    """Return reviews written ``id`` or ``id:version``; what is neither is left out."""
-    chosen = []
-    for text in texts:
-        pk, _, version = text.partition(":")
-        try:
-            chosen.append(Item(uuid.UUID(pk), _number(version)))
-        except ValueError:
-            continue
-    return chosen
 
 
 def editable_parts(fact: Fact) -> list[tuple[str, str]]:
@@ -150,8 +123,4 @@ def _id(form: QueryDict, name: str) -> uuid.UUID:
 
 def version(form: QueryDict) -> int | None:
     """Return the version of the fact that the form was made from; ``None`` where it does not say."""
-    return _number(typed(form, "version"))
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    return number(typed(form, "version"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -13,12 +12,12 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from facts.clock import now
 from facts.errors import DomainError
-from facts.models import Evidence, Fact
+from facts.models import Evidence, Fact, Subject
 from governance.models import (
     Feedback,
     LookedAt,
@@ -30,63 +29,35 @@ from governance.models import (
     ReviewDecision,
     ReviewKind,
     ReviewStatus,
+    Role,
 )
-from governance.reviewing import presence, review_undo, selections
+from governance.reviewing import presence, review_authority, review_undo
 from governance.reviewing.review_claims import deciders
-from governance.reviewing.review_queue import HIGH_RISK, MEDIUM_RISK, in_queue, with_risk
+from governance.reviewing.review_queue import HIGH_RISK, MEDIUM_RISK, with_risk
 from governance.reviewing.review_rewording import merge_targets
 from governance.reviewing.second_look import is_second_look
 from governance.sharing import promotion_undo
 from memory_site.admin_pages import promotion_panel, review_form, threads
 from memory_site.admin_pages.deciding import asked, surroundings
 from memory_site.admin_pages.deciding.hands import HandsFilter
+from memory_site.admin_pages.deciding.many_pages import ManyPages
 from memory_site.admin_pages.deciding.stale import Moved, moved
+from memory_site.admin_pages.deciding.typed_fields import put_off_until
 from memory_site.admin_pages.fact_display import claim, instant, words
 from memory_site.admin_pages.fact_pages import HIDDEN
-from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, typed
-from memory_site.admin_pages.review_bulk_pages import LIST, BulkPages, with_choice
+from memory_site.admin_pages.governed import GovernedAdmin, Queue, typed
+from memory_site.admin_pages.review_bulk_pages import many_reviews
+from memory_site.admin_pages.review_filters import ConcernedFilter, RiskFilter, StateFilter
 from memory_site.admin_pages.review_form import ASIDES, PROMOTION_VERBS, VERBS
 from memory_site.admin_pages.sight import Sight, of
 from memory_site.admin_pages.texts import isolated, shorten
 
 #: Facts offered to merge into, and objections shown.
 SHOWN = 20
-#: Days that one press puts a review off.
-PUT_OFF_DAYS = 7
 #: People offered to give a review to.
 OFFERED_PEOPLE = 100
-
-
-class StateFilter(DefaultChoiceFilter):
-    """Which reviews: those that wait, unless another choice is made."""
-
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the choices."""
-        decided = [choice for choice in ReviewStatus.choices if choice[0] != ReviewStatus.PENDING]
-        return [
-            (ReviewStatus.PENDING, "Waiting"),
-            ("overdue", "Overdue or escalated"),
-            ("deferred", "Put off"),
-            *decided,
-            (self.everything, "All"),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Review]) -> QuerySet[Review]:
-        """Keep the chosen ones."""
-        match self.value() or ReviewStatus.PENDING:
-            case ReviewStatus.PENDING:
-                return in_queue(queryset)
-            case "overdue":
-                return in_queue(queryset).filter(Q(due_at__lt=now()) | Q(escalated_at__isnull=False))
-            case "deferred":
-                return queryset.filter(status=ReviewStatus.PENDING, deferred_until__gt=now())
-            case self.everything:
-                return queryset
-            case status:
-                return queryset.filter(status=status)
+#: Subjects offered for a name in a text; their keys on the keyboard are 5 to 9.
+CALLED = 5
 
 
 class ReviewAdmin(GovernedAdmin):
@@ -95,9 +66,14 @@ class ReviewAdmin(GovernedAdmin):
     empty_list = "Nothing waits for a review. Facts that the gates do not place by themselves appear here."
     list_display = ["pick", "said", "about", "kind_words", "risk_words", "why", "created", "due", "hands", "status"]
     list_display_links = ["said"]
-    list_filter = [StateFilter, HandsFilter, "kind"]
+    list_filter = [StateFilter, HandsFilter, RiskFilter, "kind", ConcernedFilter]
     list_select_related = ["fact__subject", "conflict_set__subject", "event__subject", "assignee__user"]
     sortable_by = ("risk_words", "created", "due")
+
+    def __init__(self, *args: Any) -> None:
+        """Add the pages for deciding about many."""
+        super().__init__(*args)
+        self.many = ManyPages(self, many_reviews(self))
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Open to whoever decides anywhere."""
@@ -109,8 +85,7 @@ class ReviewAdmin(GovernedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Review]:
         """Say in the list which reviews the person has chosen."""
-        rows = super().get_queryset(request)
-        return with_choice(request, rows)
+        return self.many.with_choice(request, super().get_queryset(request))
 
     def get_ordering(self, request: HttpRequest) -> list[str]:
         """Put the riskiest first, then what is due first."""
@@ -123,29 +98,18 @@ class ReviewAdmin(GovernedAdmin):
             path("<uuid:pk>/decide/", view(require_POST(self.decide)), name="review_decide"),
             path("<uuid:pk>/undo-promotion/", view(require_POST(self.undo_promotion)), name="promotion_undo"),
             path("<uuid:pk>/undo/<uuid:decision>/", view(require_POST(self.undo)), name="review_undo"),
-            *BulkPages(self).get_urls(),
+            *self.many.get_urls(),
             *super().get_urls(),
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Tell the list how many are chosen, on all of its pages."""
-        count = len(selections.of(request.principal, LIST).items) if request.principal else 0
-        return super().changelist_view(request, {"chosen_count": count, **(extra_context or {})})
+        return super().changelist_view(request, {**self.many.of_list(request), **(extra_context or {})})
 
     @admin.display(description="choose")
     def pick(self, review: Review) -> SafeString | str:
         """A box to choose it for a decision about many."""
-        if review.status != ReviewStatus.PENDING:
-            return ""
-        version = f":{review.fact.version}" if review.fact else ""
-        return format_html(
-            '<input type="hidden" form="many" name="shown" value="{}">'
-            '<input type="checkbox" form="many" name="chosen" value="{}{}" aria-label="Choose this review"{}>',
-            review.pk,
-            review.pk,
-            version,
-            mark_safe(" checked") if review.is_chosen else "",
-        )
+        return self.many.box(review) if review.status == ReviewStatus.PENDING else ""
 
     @admin.display(description="what waits")
     def said(self, review: Review) -> str | SafeString:
@@ -232,7 +196,7 @@ class ReviewAdmin(GovernedAdmin):
             messages.error(request, error.message)
         else:
             messages.success(request, "Taken back: the copy has left every reader, and the request waits again.")
-        return redirect(_address(pk))
+        return redirect(_address(pk) + Queue(self, request).query())
 
     def undo(self, request: HttpRequest, pk: uuid.UUID, decision: uuid.UUID) -> HttpResponse:
         """Take a decision back and show the review again."""
@@ -241,11 +205,7 @@ class ReviewAdmin(GovernedAdmin):
             review_undo.undo(request.principal, decision, rationale=typed(request.POST, "reason"))
         except DomainError as error:
             return self._page(request, review, error=error)
-        return redirect(_address(pk) + Queue(self, request).query(undone="yes"))
-
-    def put_off_until(self) -> str:
-        """Return the day until which one press puts a review off."""
-        return f"{now() + timedelta(days=PUT_OFF_DAYS):%Y-%m-%d}"
+        return redirect(_address(pk) + Queue(self, request).query(undone=str(decision)))
 
     def _page(self, request: HttpRequest, review: Review, *, error: DomainError | None = None) -> HttpResponse:
         eyes = of(request)
@@ -260,7 +220,9 @@ class ReviewAdmin(GovernedAdmin):
             .order_by("-event__occurred_at")[: threads.SHOWN_EVIDENCE]
         )
         waits = review.status == ReviewStatus.PENDING
-        may_decide = waits and review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT}
+        is_decided_here = review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT}
+        refused = review_authority.refusal(eyes.principal, review) if waits and is_decided_here else None
+        may_decide = waits and is_decided_here and refused is None
         promotion_asked = promotion_panel.of_review(eyes, review)
         typed_form = request.POST if error is not None else QueryDict()
         context = self.context(
@@ -283,30 +245,35 @@ class ReviewAdmin(GovernedAdmin):
             labels=asked.labels(review),
             gate_decisions=list(fact.gate_decisions.all()[:20]) if fact else [],
             may_decide=may_decide,
+            refused=refused,
             is_overdue=waits and review.due_at is not None and review.due_at < now(),
-            put_off_until=self.put_off_until(),
+            put_off_until=put_off_until(),
             verbs=_verbs(review) if waits else set(),
             parts=_parts(fact, typed_form) if fact and review.readable else [],
             targets=_targets(eyes, review) if waits else [],
+            called=_called(eyes, review) if may_decide else [],
+            may_merge=eyes.has_role_at_root(Role.CURATOR),
             changed=_changed_since_asked(review) if waits and error is None else [],
             error=error,
             typed=typed_form,
-            **_what_changed(fact, typed_form, error),
-            **_around(eyes, review, promotion_asked, may_decide=may_decide),
+            **_what_changed(review, typed_form, error),
+            **_around(eyes, review, promotion_asked, waits=waits and is_decided_here),
             **_decided(eyes, review, request, queue) | _promoted(eyes, request, queue, shown=review.pk),
             **queue.links(review.pk),
         )
         return TemplateResponse(request, "memory/review.html", context, status=200 if error is None else error.status)
 
 
-def _what_changed(fact: Fact | None, typed_form: QueryDict, error: DomainError | None) -> dict[str, Any]:
-    """Return what was seen, what it is now, and what was about to be decided."""
+def _what_changed(review: Review, typed_form: QueryDict, error: DomainError | None) -> dict[str, Any]:
+    """Return what was seen, what it is now and by whom, and what was about to be decided."""
+    fact = review.fact
     is_stale = error is not None and error.code in {"stale_version", "review_decided"}
     seen = review_form.version(typed_form)
     versions = {fact.pk: seen} if fact is not None and seen is not None else {}
     return {
         "is_stale": is_stale,
         "moved": moved([fact], versions) if is_stale and fact is not None else [],
+        "decided_meanwhile": review_undo.last_decision(review.account_id, review.pk) if is_stale else None,
         "meant": review_form.MEANT.get(typed_form.get("verb", ""), "") if is_stale else "",
     }
 
@@ -319,18 +286,20 @@ def _changed_since_asked(review: Review) -> list[Moved]:
     return moved([fact], {fact.pk: review.fact_version})
 
 
-def _around(eyes: Sight, review: Review, asked_for: dict[str, Any] | None, *, may_decide: bool) -> dict[str, Any]:
+def _around(eyes: Sight, review: Review, asked_for: dict[str, Any] | None, *, waits: bool) -> dict[str, Any]:
     """Return what lies around the review: who else looks, whose it is, readers, uses, near facts, remarks, history."""
     account_id = review.account_id
     facts = [review.fact] if review.fact is not None else []
     promotion = asked_for["promotion"] if asked_for else None
-    choices = surroundings.choices_of_review(eyes, review.fact, promotion) if facts and may_decide else []
+    choices = surroundings.choices_of_review(eyes, review.fact, promotion) if facts and waits else []
     uses = surroundings.uses(eyes, facts)
+    people = deciders(review)[:OFFERED_PEOPLE] if waits else []
     return {
         "others_here": surroundings.others_here(eyes, about=LookedAt.REVIEW, object_id=review.pk),
         "mine": review.assignee_id is not None and review.assignee_id == eyes.principal.membership_id,
         "taken_by": presence.name_of(review.assignee) if review.assignee else "",
-        "deciders": [(one, presence.name_of(one)) for one in deciders(review)[:OFFERED_PEOPLE]] if may_decide else [],
+        "deciders": [(one, presence.name_of(one)) for one in people],
+        "deciders_other": [presence.name_of(one) for one in people if one.pk != eyes.principal.membership_id],
         "assignee_id": review.assignee_id,
         "choices": choices,
         "uses": [(0, uses.get(review.fact_id))] if facts else [],
@@ -346,6 +315,7 @@ def _decided(eyes: Sight, review: Review, request: HttpRequest, queue: Queue) ->
     done = _decision_named(eyes, request.GET.get("decided"))
     last = review_undo.last_decision(review.account_id, review.pk)
     undoable = last if last is not None and review_undo.may_undo(last) else None
+    undone = _decision_named(eyes, request.GET.get("undone"))
     elsewhere = done is not None and done.review_id != review.pk
     return {
         "decisions": [(row, VERBS.get(row.verb, row.verb)) for row in review.decisions.all()[:20]],
@@ -356,7 +326,8 @@ def _decided(eyes: Sight, review: Review, request: HttpRequest, queue: Queue) ->
         "done_look": _address(done.review_id) + queue.query() if elsewhere else "",
         "done_undoable": done is not None and review_undo.may_undo(done),
         "undo_done": _undo_address(done),
-        "undone": "undone" in request.GET,
+        "undone": undone,
+        "undone_text": VERBS.get(undone.verb, undone.verb) if undone else "",
         "go_on": reverse("admin:facts_conflictset_changelist") + "?state=waiting",
         "go_on_words": "To the conflicts that wait",
     }
@@ -411,6 +382,15 @@ def _targets(eyes: Sight, review: Review) -> list[Any]:
     return list(
         eyes.facts().filter(readable=True, pk__in=merge_targets(review.fact).values("pk")).order_by("-id")[:SHOWN]
     )
+
+
+def _called(eyes: Sight, review: Review) -> list[Subject]:
+    """Return the subjects whose key or name begins with the name in a text; none where the text is not to be read."""
+    name = str(review.detail.get("about", "")).replace("\x00", "").strip()
+    if not name or not _may_read_event(eyes, review):
+        return []
+    called = Q(key__istartswith=name) | Q(name__istartswith=name)
+    return list(eyes.subjects().filter(called, merged_into__isnull=True).order_by("key")[:CALLED])
 
 
 def _objections(review: Review) -> list[Feedback]:

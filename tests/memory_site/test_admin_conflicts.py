@@ -13,14 +13,26 @@ from django.urls import reverse
 
 from facts import conflict_sets, lifecycle
 from facts.actors import pipeline
-from facts.models import Account, ConflictDecision, ConflictSet, Evidence, Fact
+from facts.models import Account, ConflictDecision, ConflictMember, ConflictSet, Evidence, Fact
+from facts.tenancy import account_transaction
 from facts.vocabulary import ConflictStatus, Form, Status
 from governance.access import Principal
 from governance.models import Role
+from governance.reviewing import conflict_claims
 from memory_site.admin_pages import threads
 from retrieval.context.assembly import ContextRequest, assemble
 from tests.admin_scene import sign_in
-from tests.factories import JANUARY, MARCH, FactFactory, SubjectFactory, key_principal, person_in, say, submit
+from tests.factories import (
+    JANUARY,
+    MARCH,
+    AccountFactory,
+    FactFactory,
+    SubjectFactory,
+    key_principal,
+    person_in,
+    say,
+    submit,
+)
 
 
 def _conflict(account: Account, *, key: str = "ana") -> ConflictSet:
@@ -202,6 +214,9 @@ def test_a_deferred_conflict_leaves_the_queue(account: Account, client: Client, 
     listed = reverse("admin:facts_conflictset_changelist")
     assert list(client.get(listed).context["cl"].result_list) == []
     assert list(client.get(listed, {"state": "deferred"}).context["cl"].result_list) == [conflict]
+    late = _conflict(account, key="ben")
+    ConflictSet.objects.update(due_at=JANUARY)
+    assert list(client.get(listed, {"state": "overdue"}).context["cl"].result_list) == [late]
 
 
 def test_a_decision_is_undone(account: Account, client: Client, curator: Principal) -> None:
@@ -210,7 +225,8 @@ def test_a_decision_is_undone(account: Account, client: Client, curator: Princip
     _decide(client, conflict, f"keep_one:{_sides(conflict)[0].pk}")
     decision = ConflictDecision.objects.get()
     answer = client.post(reverse("admin:conflict_undo", args=[conflict.pk, decision.pk]))
-    assert answer["Location"] == f"{_page(conflict)}?undone=1"
+    assert answer["Location"] == f"{_page(conflict)}?undone={decision.pk}"
+    assert b"One side was kept; the others ended" in client.get(answer["Location"]).content
     conflict.refresh_from_db()
     assert conflict.status == ConflictStatus.OPEN
     assert [(fact.status, fact.valid_to) for fact in _sides(conflict)] == before
@@ -327,6 +343,10 @@ def test_somebody_who_put_a_fact_in_does_not_decide_about_it(
     lisbon, _ = _sides(conflict)
     mine = FactFactory(subject=lisbon.subject, scope=lisbon.scope, status=Status.CANDIDATE, actor=curator.actor)
     conflict_sets.join(conflict, fact_id=mine.pk, withheld=True, actor=pipeline())
+    page = client.get(_page(conflict))
+    assert not page.context["may_decide"]
+    assert b"You asked for this, or put it in yourself" in page.content
+    assert b'value="keep_one:' not in page.content
     page = _decide(client, conflict, "reject_all", reason="Neither.")
     assert page.status_code == 403
     assert b"Nobody decides about what they put in themselves." in page.content
@@ -386,3 +406,80 @@ def test_whoever_administers_decides_too(account: Account, client: Client) -> No
     conflict = _conflict(account)
     sign_in(client, person_in(account, role=Role.ACCOUNT_ADMIN))
     assert client.get(_page(conflict)).context["may_decide"]
+
+
+# Many alike
+
+
+def _value(conflict: ConflictSet) -> str:
+    return f"{conflict.pk}:{conflict.version}"
+
+
+def _seen(conflicts: list[ConflictSet]) -> list[str]:
+    return [f"{fact.pk}:{fact.version}" for conflict in conflicts for fact in _sides(conflict)]
+
+
+def test_what_would_become_of_many_is_said_before(account: Account, client: Client, curator: Principal) -> None:
+    fine, joined, taken, own, untrusted, decided = (_conflict(account, key=key) for key in "abcdef")
+    possible = _conflict(account, key="g")
+    everything = [fine, joined, taken, own, untrusted, decided, possible]
+    values = [_value(conflict) for conflict in everything]
+    answer = client.post(reverse("admin:conflict_choose"), {"shown": [], "chosen": values, "verb": "dismiss"})
+    assert client.get(reverse("admin:facts_conflictset_changelist")).context["chosen_count"] == 7
+    kwargs = {"status": Status.CANDIDATE, "scope": fine.scope}
+    third = FactFactory(subject=joined.subject, **kwargs)
+    conflict_sets.join(joined, fact_id=third.pk, withheld=True, actor=pipeline())
+    conflict_claims.claim(person_in(account), taken.pk)
+    mine = FactFactory(subject=own.subject, actor=curator.actor, **kwargs)
+    ConflictMember.objects.create(account=account, conflict_set=own, fact=mine)
+    ConflictSet.objects.filter(pk=untrusted.pk).update(kind="quarantine")
+    ConflictSet.objects.filter(pk=possible.pk).update(kind="possible")
+    _decide(client, decided, "keep_as_events")
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get(answer["Location"])
+    assert len(captured) <= 25
+    assert [one["row"] for one in page.context["changing"]] == [fine, possible]
+    effects = [one["effect"].partition(",")[0] for one in page.context["changing"]]
+    assert effects == ["all its sides are current", "readers get its facts as before"]
+    assert {one["row"]: one["code"] for one in page.context["staying"]} == {
+        joined: "stale_version",
+        taken: "conflict_claimed",
+        own: "own_request",
+        untrusted: "verb_unfit",
+        decided: "conflict_already_resolved",
+    }
+    given = client.get(reverse("admin:conflict_bulk"), {"verb": "assign"}).context
+    assert taken in [one["row"] for one in given["changing"]], "what somebody has can be given to somebody else"
+    assert (str(curator.membership_id), curator.name) in given["people"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_are_dealt_with_one_by_one_and_all_is_taken_back(client: Client) -> None:
+    account = AccountFactory()
+    with account_transaction(account.id):
+        curator, other = person_in(account), person_in(account)
+        sign_in(client, curator)
+        first, second, third, unchosen = (_conflict(account, key=key) for key in "abcd")
+        chosen = [first, second, third]
+        seen = _seen([*chosen, unchosen])
+        client.post(reverse("admin:conflict_choose"), {"shown": [], "chosen": [_value(one) for one in chosen]})
+        changed = _sides(second)[0].pk
+        lifecycle.amend(changed, account_id=account.id, actor=pipeline(), action="x", changes={"sensitivity": "public"})
+    form = {"verb": "dismiss", "item": [_value(one) for one in [*chosen, unchosen]], "seen": seen}
+    unsaid = client.post(reverse("admin:conflict_decide_many"), form)
+    assert unsaid.status_code == 422
+    assert b"Say what separates them. Nothing was decided." in unsaid.content
+    answer = client.post(reverse("admin:conflict_decide_many"), {**form, "distinction": "home and work"})
+    page = client.get(answer["Location"])
+    assert [item["id"] for item in page.context["changed"]] == [str(first.pk), str(third.pk)]
+    assert [(item["id"], item["code"]) for item in page.context["left"]] == [(str(second.pk), "stale_version")]
+    decisions = [item["decision"] for item in page.context["undoable"]]
+    client.post(reverse("admin:conflict_undo_many"), {"decision": decisions})
+    with account_transaction(account.id):
+        assert {one.status for one in ConflictSet.objects.all()} == {ConflictStatus.OPEN}
+    client.post(reverse("admin:conflict_choose"), {"shown": [], "chosen": [_value(first)]})
+    give = {"verb": "assign", "item": [_value(first)], "assignee": str(other.membership_id)}
+    answer = client.post(reverse("admin:conflict_decide_many"), give)
+    assert client.get(answer["Location"]).context["undoable"] == []
+    with account_transaction(account.id):
+        assert ConflictSet.objects.get(assignee__isnull=False) == first

@@ -17,7 +17,6 @@ from governance import placement
 from governance.access import Principal
 from governance.models import Review, Role, Selection
 from governance.reviewing import review_claims, selections
-from memory_site.admin_pages.review_bulk_pages import LIST
 from tests.admin_scene import sign_in
 from tests.factories import (
     AccountFactory,
@@ -32,6 +31,7 @@ from tests.factories import (
 from tests.governance.sharing_scene import scene_in
 
 REVIEWS = reverse("admin:governance_review_changelist")
+LIST = "reviews"
 CHOOSE = reverse("admin:review_choose")
 CONFIRM = reverse("admin:review_bulk")
 DECIDE = reverse("admin:review_decide_many")
@@ -112,10 +112,10 @@ def test_what_would_change_and_what_not_is_said_before(account: Account, client:
     review_claims.claim(person_in(account), taken.pk)
     Review.objects.filter(pk=decided.pk).update(status="withdrawn")
     page = client.get(answer["Location"])
-    assert [(one.review.pk, one.effect) for one, _ in page.context["changing"]] == [
+    assert [(one["row"].pk, one["effect"]) for one in page.context["changing"]] == [
         (fine.pk, "both gates pass, and it is placed")
     ]
-    assert {one.review.pk: one.code for one, _ in page.context["staying"]} == {
+    assert {one["row"].pk: one["code"] for one in page.context["staying"]} == {
         stale.pk: "stale_version",
         taken.pk: "review_claimed",
         decided.pk: "review_decided",
@@ -123,7 +123,7 @@ def test_what_would_change_and_what_not_is_said_before(account: Account, client:
         unnamed.pk: "subject_missing",
         promotion.pk: "consent_missing",
     }
-    assert all(one.why_not for one, _ in page.context["staying"])
+    assert all(one["why_not"] for one in page.context["staying"])
     assert _states([fine]) == ["pending"]
 
 
@@ -162,7 +162,7 @@ def test_each_is_decided_by_itself_nothing_else_is_touched_and_all_can_be_taken_
             reviews[1].fact_id, account_id=account.id, actor=pipeline(), action="x", changes={"sensitivity": "internal"}
         )
     # The last was not chosen, and the other account's never can be.
-    form = {"verb": "reject", "review": [*values, str(theirs.pk), "nonsense"], "_changelist_filters": "state=all"}
+    form = {"verb": "reject", "item": [*values, str(theirs.pk), "nonsense"], "_changelist_filters": "state=all"}
     unsaid = client.post(DECIDE, form)
     assert unsaid.status_code == 422
     assert b"needs a reason. Nothing was decided." in unsaid.content

@@ -90,6 +90,10 @@ def test_the_riskiest_come_first_and_what_is_put_off_is_elsewhere(
     Review.objects.filter(pk=waiting.pk).update(due_at=JANUARY)
     assert _listed(client, "state=overdue") == [waiting.pk]
     assert _listed(client)[0] == waiting.pk
+    Review.objects.filter(pk=grave.pk).update(escalated_at=JANUARY)
+    assert [_listed(client, f"risk={risk}") for risk in ("high", "medium", "low")] == [[grave.pk], [waiting.pk], []]
+    assert set(_listed(client, "subject=ada&state=all")) == {grave.pk, waiting.pk, later.pk}
+    assert _listed(client, "subject=nobody&state=all") == []
 
 
 def test_in_whose_hands(client: Client, curator: Principal, waiting: Review) -> None:
@@ -112,7 +116,9 @@ def test_a_decision_is_said_and_undone(client: Client, waiting: Review) -> None:
     page = client.get(answer["Location"])
     assert page.context["done_undoable"]
     undone = client.post(reverse("admin:review_undo", args=[waiting.pk, decision.pk]))
-    assert b"Undone: it waits again" in client.get(undone["Location"]).content
+    assert undone["Location"] == f"{_page(waiting)}?undone={decision.pk}"
+    page = client.get(undone["Location"])
+    assert (page.context["undone"], page.context["undone_text"]) == (decision, "Approved.")
     assert _state(waiting) == ("pending", Status.PROVISIONAL)
     again = client.post(reverse("admin:review_undo", args=[waiting.pk, decision.pk]))
     assert again.status_code == 409
@@ -172,8 +178,14 @@ def test_somebody_whom_nobody_could_name(account: Account, client: Client, curat
     page = client.get(_page(review))
     assert page.context["verbs"] == {"name_subject"}
     assert HOSTILE.encode() not in page.content
-    _decide(client, review, "name_subject", subject="bob")
-    assert Fact.objects.get().subject.key == "bob"
+    assert [one.key for one in page.context["called"]] == ["bob"]
+    assert b"/merge/" not in page.content
+    rob = SubjectFactory(account=account, key="rob", name="Bob R.")
+    page = client.get(_page(review))
+    assert [one.key for one in page.context["called"]] == ["bob", "rob"]
+    assert reverse("admin:subject_merge", args=[rob.pk]).encode() in page.content
+    _decide(client, review, "name_subject:rob")
+    assert Fact.objects.get().subject.key == "rob"
 
 
 def test_what_changed_meanwhile_is_shown_three_ways_and_not_decided(client: Client, waiting: Review) -> None:
@@ -201,10 +213,12 @@ def test_what_changed_meanwhile_is_shown_three_ways_and_not_decided(client: Clie
 
 
 def test_what_somebody_decided_meanwhile_is_said(account: Account, client: Client, waiting: Review) -> None:
-    reviews.approve(person_in(account), waiting.pk)
+    other = person_in(account)
+    reviews.approve(other, waiting.pk, rationale="Heard it myself.")
     page = _decide(client, waiting, "reject", reason="No.")
     assert page.status_code == 409
-    assert b"The review is approved already." in page.content
+    assert f"{other.name} decided it".encode() in page.content
+    assert b"Heard it myself." in page.content
     assert b"You were about to decide: <b>Reject</b>" in page.content
 
 

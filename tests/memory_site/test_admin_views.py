@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.admin import SimpleListFilter
 from django.test import Client
 from django.urls import reverse
 
@@ -62,11 +63,14 @@ def test_every_preset_names_parameters_that_its_list_knows(account: Account, cli
     for label, presets in PRESETS.items():
         app, model = label.lower().split(".")
         address = reverse(f"admin:{app}_{model}_changelist")
-        for tab in client.get(address + "?_all").context["tabs"]:
+        tabs = client.get(address + "?_all").context["tabs"]
+        assert {tab.name for tab in tabs} >= {presets.standard, *presets.further}, label
+        for tab in tabs:
             shown = client.get(address + tab.address)
+            chosen = [one for one in shown.context["cl"].filter_specs if isinstance(one, SimpleListFilter)]
+            assert all(one.value() in {None, *dict(one.lookup_choices)} for one in chosen), (label, tab.name)
             assert shown.status_code == 200, (label, tab.name)
             assert [one.name for one in shown.context["tabs"] if one.is_current] == [tab.name], (label, tab.name)
-        assert presets.standard
 
 
 def test_a_view_is_kept_for_oneself(curator: Principal, account: Account, client: Client) -> None:

@@ -18,7 +18,7 @@ from tests.factories import person_in
 #: Reached by the code that a terminal shows, and answers that pages fetch by themselves.
 ELSEWHERE = {"device_login", "suggest_subjects", "jsi18n", "autocomplete"}
 #: Steps of a decision about many, which begins at the list.
-STEPS = {"review_bulk", "review_bulk_done"}
+STEPS = {"review_bulk", "review_bulk_done", "conflict_bulk", "conflict_bulk_done"}
 #: Of the sign-in itself, linked from the head of every page.
 IN_THE_HEAD = {"index", "login", "logout", "password_change", "password_change_done", "view_on_site"}
 

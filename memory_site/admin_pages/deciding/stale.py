@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Q
 
@@ -14,11 +16,16 @@ from memory_site.admin_pages.fact_display import Change, changes
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A fact that is no longer what was seen, with each field that changed. ``number`` is its side, from 1."""
+    """A fact that is no longer what was seen, with each field that changed, by whom last, and when.
+
+    ``number`` is its side, from 1.
+    """
 
     number: int
     fact: Fact
     changes: list[Change]
+    by: Mapping[str, Any]
+    at: datetime
 
 
 def moved(facts: Sequence[Fact], seen: Mapping[uuid.UUID, int]) -> list[Moved]:
@@ -42,7 +49,7 @@ def moved(facts: Sequence[Fact], seen: Mapping[uuid.UUID, int]) -> list[Moved]:
             continue
         shown = changes(before, after) if fact.readable else []
         if shown or not fact.readable:
-            result.append(Moved(number, fact, shown))
+            result.append(Moved(number, fact, shown, after.actor, after.recorded_from))
     return result
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from facts.models import AuditEntry, Fact
+from facts.models import AuditEntry, Fact, Scope
 from facts.vocabulary import ConflictKind, Status
 from governance.models import Promotion, Remark
 from governance.placement import level_at
@@ -53,6 +53,10 @@ HAPPENED = {
     "review.released": "anybody may decide it again",
     "review.undone": "a decision was undone",
     "remark.made": "a remark was written",
+    "consent.asked": "they were asked",
+    "consent.granted": "they agreed",
+    "consent.denied": "they said no",
+    "consent.withdrawn": "they took their yes back",
 }
 
 
@@ -105,14 +109,27 @@ def choices_of_review(eyes: Sight, fact: Fact, promotion: Promotion | None) -> l
     if promotion is not None:
         there = table.of(fact, path=promotion.target.path, level=level_at(promotion.target))
         return [_choice("Now, and if rejected", here), _choice("Approved, its copy", there)]
+    return [_now(fact, here), _choice("Approved", here), Choice("Rejected", nobody=True)]
+
+
+def choices_of_consent(eyes: Sight, fact: Fact, target: Scope) -> list[Choice]:
+    """Return who gets the fact now, and who would once its subject has agreed to its being known at ``target``."""
+    table = ReaderTable(eyes.principal.account_id)
+    here = table.of(fact)
+    if fact.scope_id == target.pk:
+        return [_now(fact, here), _choice("Agreed, and placed", here), Choice("Refused", subject_only=True)]
+    there = table.of(fact, path=target.path, level=level_at(target))
+    return [_now(fact, here), _choice("Agreed and approved, a copy", there), Choice("Refused, a copy", nobody=True)]
+
+
+def _now(fact: Fact, here: Audience) -> Choice:
     match fact.status:
         case Status.ACTIVE:
-            before = _choice("Now", here)
+            return _choice("Now", here)
         case Status.PROVISIONAL:
-            before = Choice("Now", subject_only=True)
+            return Choice("Now", subject_only=True)
         case _:
-            before = Choice("Now", nobody=True)
-    return [before, _choice("Approved", here), Choice("Rejected", nobody=True)]
+            return Choice("Now", nobody=True)
 
 
 def _choice(label: str, audience: Audience) -> Choice:
