@@ -20,6 +20,7 @@ from facts.models import IndexedUnit
 from facts.statements import id_array, rows
 from retrieval.embedders.base import Vector
 from retrieval.sources import audience as event_audience
+from retrieval.text import keyed
 from retrieval.text.lexical import any_of
 from retrieval.visibility import Visibility
 
@@ -188,20 +189,27 @@ def matching(
 ) -> list[uuid.UUID]:
     """Return the ids of the visible rows with any of the lexemes ``match``, best text score first.
 
-    Rows whose text did not fit into the covering index are searched beside it.
+    By the keys of the lexemes where that is possible. Otherwise all rows of the scopes are looked at; those whose text
+    did not fit into the covering index are searched beside it. ``among`` replaces the test of being current by
+    membership in these ids.
     """
-    table, key = TEXT[unit], KEY[unit]
-    halves = " UNION ALL ".join(
-        f"SELECT t.{key}, {question.text_score('t')} AS score FROM {table} t"
-        f" WHERE {_condition(visible, 't', key, among)} AND {fits} AND t.tsv @@ %(match)s::tsquery"
-        for fits in ("t.fits", "NOT t.fits")
-    )
+    key, lexemes = KEY[unit], list(match)
+    columns = f"SELECT t.{key}, {question.text_score('t')} AS score FROM"
+    condition = _condition(visible, "t", key, among)
+    if among is None and keyed.applies(lexemes, visible):
+        held = f"{columns} {keyed.rows(unit)} t WHERE {condition}"
+    else:
+        held = " UNION ALL ".join(
+            f"{columns} {TEXT[unit]} t WHERE {condition} AND {fits} AND t.tsv @@ %(match)s::tsquery"
+            for fits in ("t.fits", "NOT t.fits")
+        )
     return _ids(
-        f"SELECT {key} FROM ({halves}) x ORDER BY score DESC, {key} LIMIT %(limit)s {question.size}",
+        f"SELECT {key} FROM ({held}) x ORDER BY score DESC, {key} LIMIT %(limit)s {question.size}",
         {
             **visible.parameters(),
             **question.parameters(),
-            "match": any_of(match),
+            **keyed.parameters(lexemes),
+            "match": any_of(lexemes),
             "limit": limit,
             **_members(among),
         },

@@ -1,9 +1,9 @@
-"""Searching scopes of more than about 20,000 rows, for which an operator had indexes made.
+"""Searching by vector in scopes of more than about 20,000 rows, for which an operator had indexes made.
 
-The exact search reads every row of a scope: 45 ms of processor time by vector and 23 by text at 100,000 rows. A scope
-of that size may have a graph of its vectors and an inverted index of its lexemes, both of that scope alone
-(``manage.py index_large_scope``, :mod:`retrieval.large_scope_indexes`). The search by text stays exact. The search by
-vector misses some rows; how many is measured by ``benchmarks/context_latency.py``.
+The exact search reads every row of a scope: 45 ms of processor time by vector at 100,000 rows. A scope of that size may
+have graphs of its vectors, of that scope alone (``manage.py index_large_scope``,
+:mod:`retrieval.large_scope_indexes`). Such a search misses some rows; how many is measured by
+``benchmarks/context_latency.py``.
 
 Which way a search goes is decided here, by a table that each process looks into every half minute, and never by the
 database's planner. The statements hold their values as literals, because an index of one scope is used only where the
@@ -14,27 +14,21 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 
 from facts import vector_tables
 from facts.models import IndexedUnit
-from retrieval.candidates import KEY, TEXT, Question
+from retrieval.candidates import KEY, Question
 from retrieval.models import LargeScope
-from retrieval.text.lexical import any_of
 from retrieval.visibility import Visibility
 
-#: Rows of a corpus from which its own indexes are used; fewer are searched exactly in less than 15 ms.
+#: Rows of a corpus from which its own graph is used; fewer are searched exactly in less than 15 ms.
 MANY = 20_000
 #: Rows that the search in the graph keeps in view, of which it returns the best; more find more and cost more.
 EF_SEARCH = 400
-#: Views that show the text rows of the account that was entered, and whose planner may use an inverted index.
-VIEWS: Mapping[str, str] = {
-    IndexedUnit.FACT: "memory_large.fact_text",
-    IndexedUnit.PASSAGE: "memory_large.passage_text",
-}
 SECONDS = 30.0
 #: Accounts remembered by one process.
 CAPACITY = 1_024
@@ -96,34 +90,6 @@ def nearest(
         found = [row[0] for row in cursor.fetchall()]
         cursor.execute(_AS_BEFORE)
     return found
-
-
-def matching(
-    unit: IndexedUnit,
-    question: Question,
-    visible: Visibility,
-    *,
-    large: Sequence[uuid.UUID],
-    match: Iterable[str],
-    limit: int,
-) -> list[uuid.UUID]:
-    """Return the ids of the visible rows with any of the lexemes ``match``, best text score first: all there are."""
-    key = KEY[unit]
-    searched = f"SELECT t.{key} AS id, {question.text_score('t')} AS score FROM"
-    condition = f"{visible.current('t')} AND t.tsv @@ %(match)s::tsquery"
-    parts = [
-        f"{searched} {VIEWS[unit]} t WHERE {condition} AND t.scope_id = %(large{number})s"
-        for number in range(len(large))
-    ]
-    if len(large) < len(visible.scope_ids):
-        parts += [
-            f"{searched} {TEXT[unit]} t WHERE {condition} AND {fits} AND {_elsewhere(large)}"
-            for fits in ("t.fits", "NOT t.fits")
-        ]
-    statement = f"SELECT id FROM ({' UNION ALL '.join(parts)}) x ORDER BY score DESC, id LIMIT %(limit)s"
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {**_parameters(visible, question, large), "match": any_of(match), "limit": limit})
-        return [row[0] for row in cursor.fetchall()]
 
 
 def _elsewhere(large: Sequence[uuid.UUID]) -> str:

@@ -6,11 +6,11 @@ Every step may be repeated, and says nothing of the tables that are there.
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import ProgrammingError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import sql
+from psycopg import errors, sql
 
-from facts import server_roles
+from facts import server_roles, text_views
 from memory_site.database.aliases import APP_ROLE
 
 MINIMUM_SERVER = 16  # major version of PostgreSQL
@@ -88,3 +88,22 @@ def grant(connection: BaseDatabaseWrapper) -> None:
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(sql.SQL(statement).format(role))
+
+
+def show_text_rows(connection: BaseDatabaseWrapper) -> None:
+    """Make the views through which texts are searched, after the last migration.
+
+    Raises `UnsuitableServer`, saying what a superuser has to run, when the owner may not make their role.
+    """
+    try:
+        text_views.show(connection)
+    except ProgrammingError as error:
+        if not isinstance(error.__cause__, errors.InsufficientPrivilege):
+            raise
+        owner = connection.settings_dict["USER"]
+        raise UnsuitableServer(
+            f"A role '{text_views.READER}' has to own two views, and the owner of the tables may not make them"
+            f" ({error.__cause__.diag.message_primary}). Give it CREATEROLE, and CREATE on the database; or let a"
+            f" superuser run: CREATE ROLE {text_views.READER} NOLOGIN;"
+            f' GRANT {text_views.READER} TO "{owner}" WITH ADMIN OPTION;'
+        ) from error

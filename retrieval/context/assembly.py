@@ -425,10 +425,7 @@ def _search(
     if question.weights:
         counted = common[unit]
         match = lexical.rarer(question.weights, counts=counted.counts, rows=counted.rows)
-        if large:
-            by_text = large_scopes.matching(unit, question, visible, large=large, match=match, limit=limit)
-        else:
-            by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
+        by_text = candidates.matching(unit, question, visible, match=match, limit=limit, among=among)
         progress.lap(f"{unit}s_text")
     _note(progress, "lexical", by_text)
     scored = list(dict.fromkeys([*by_vector[: profile.top], *by_text[: profile.top]]))

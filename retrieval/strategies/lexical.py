@@ -52,7 +52,7 @@ def matches_anything(question: StrategyQuestion) -> bool:
 
 def _exists(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> bool:
     return statements.rows(
-        f"SELECT EXISTS ({text_match.matching(question, unit, 'SELECT')})", _values(question, match)
+        f"SELECT EXISTS ({text_match.matching(question, unit, match, 'SELECT')})", _values(question, match)
     )[0][0]
 
 
@@ -61,7 +61,7 @@ def _best(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> li
     key, table = rows.KEY[unit], rows.TEXT_TABLE[unit]
     columns = f"SELECT t.{key} AS id, {match.score('t')} AS held, t.tsv, t.valid_from"
     head = (
-        f"SELECT id, held FROM ({text_match.matching(question, unit, columns)}) m"
+        f"SELECT id, held FROM ({text_match.matching(question, unit, match, columns)}) m"
         " ORDER BY held DESC, tsv, valid_from, id LIMIT %(head)s"
     )
     scored = (

@@ -50,7 +50,7 @@ def _near(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch) -> li
         f" {match.score('t')} AS held, t.tsv, t.valid_from"
     )
     found = (
-        f"SELECT id, score, held FROM ({text_match.matching(question, unit, columns)}) m"
+        f"SELECT id, score, held FROM ({text_match.matching(question, unit, match, columns)}) m"
         " WHERE valid_from IS NOT NULL ORDER BY score DESC, held DESC, tsv, valid_from, id LIMIT %(limit)s"
     )
     values = {**rows.parameters(question), **match.parameters()}

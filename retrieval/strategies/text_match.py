@@ -12,7 +12,7 @@ from facts.words import words
 from retrieval.candidates import Question
 from retrieval.strategies import rows
 from retrieval.strategies.base import StrategyQuestion
-from retrieval.text import common_lexemes, lexical
+from retrieval.text import common_lexemes, keyed, lexical
 from retrieval.text.common_lexemes import Commonness
 
 #: Changes when the same question could find other rows of the same index.
@@ -23,9 +23,13 @@ ANALYZER = f"lexical-question-{QUESTION_VERSION}/index-{textindex.ANALYZER_VERSI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMatch:
-    """What rows of one unit must hold (``query``, the text of a ``tsquery``) and what each word counts."""
+    """What rows of one unit must hold (``query``, the text of a ``tsquery``) and what each word counts.
+
+    ``any_of`` are the lexemes of which any will do, when that is all that the query says.
+    """
 
     query: str
+    any_of: Sequence[str]
     question: Question
 
     def score(self, table: str) -> str:
@@ -34,7 +38,7 @@ class TextMatch:
 
     def parameters(self) -> dict[str, Any]:
         """Return what the query and the score refer to."""
-        return {**self.question.parameters(), "match": self.query}
+        return {**self.question.parameters(), **keyed.parameters(self.any_of), "match": self.query}
 
 
 def analyse(question: StrategyQuestion) -> Mapping[IndexedUnit, TextMatch]:
@@ -57,16 +61,21 @@ def _match(lexemes: Sequence[str], counted: Commonness, demanded: str | None) ->
     """Return what rows of one unit must hold: what is demanded, or any of the words that are not common there."""
     weights = lexical.weights(lexemes, counts=counted.counts, rows=counted.rows)
     rarer = lexical.rarer(weights, counts=counted.counts, rows=counted.rows)
-    return TextMatch(query=demanded or lexical.any_of(rarer), question=Question(weights=weights))
+    if demanded:
+        return TextMatch(query=demanded, any_of=(), question=Question(weights=weights))
+    return TextMatch(query=lexical.any_of(rarer), any_of=rarer, question=Question(weights=weights))
 
 
-def matching(question: StrategyQuestion, unit: IndexedUnit, columns: str) -> str:
+def matching(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch, columns: str) -> str:
     """Return the query of all matching rows of a unit's text table ``t``; ``columns`` is how it begins.
 
-    Rows that did not fit into the covering index are looked at beside it.
+    By the keys of the lexemes where that is possible. Otherwise all rows of the scopes are looked at; those that did
+    not fit into the covering index are looked at beside it.
     """
+    condition = rows.condition(question, unit, "t")
+    if question.past is None and keyed.applies(match.any_of, question.visible):
+        return f"{columns} FROM {keyed.rows(unit)} t WHERE {condition}"
     return " UNION ALL ".join(
-        f"{columns} FROM {rows.TEXT_TABLE[unit]} t WHERE {rows.condition(question, unit, 't')} AND {fits}"
-        " AND t.tsv @@ %(match)s::tsquery"
+        f"{columns} FROM {rows.TEXT_TABLE[unit]} t WHERE {condition} AND {fits} AND t.tsv @@ %(match)s::tsquery"
         for fits in ("t.fits", "NOT t.fits")
     )

@@ -87,4 +87,9 @@ def term(lexeme: str) -> str:
     Text of scripts without spaces is indexed by pairs of characters: a single one matches what begins with it.
     """
     escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}':*" if _ONE_CHARACTER.fullmatch(lexeme) else f"'{escaped}'"
+    return f"'{escaped}':*" if is_beginning(lexeme) else f"'{escaped}'"
+
+
+def is_beginning(lexeme: str) -> bool:
+    """Tell whether a lexeme stands for all that begin with it."""
+    return _ONE_CHARACTER.fullmatch(lexeme) is not None

@@ -8,10 +8,9 @@ from dataclasses import replace
 from io import StringIO
 from typing import Any
 
-import psycopg
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import ProgrammingError, connection, connections, transaction
+from django.db import connection
 
 from facts import tenancy
 from facts.actors import system
@@ -29,8 +28,6 @@ from tests.retrieval.test_candidates import Sent, _question, _scans, two_account
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-MATCH = ["tea"]
-
 
 @pytest.fixture
 def large(two_accounts: list[Visibility]) -> Iterator[list[Visibility]]:  # noqa: F811
@@ -40,7 +37,7 @@ def large(two_accounts: list[Visibility]) -> Iterator[list[Visibility]]:  # noqa
     scope = _scope(first)
     large_scope_indexes.build(large_scope_indexes.plan(first.account_id, scope), note=lambda name: None)
     yield two_accounts
-    large_scope_indexes.drop(first.account_id, scope, patience=0)
+    large_scope_indexes.drop(first.account_id, scope)
 
 
 def _scope(visible: Visibility) -> Scope:
@@ -48,12 +45,8 @@ def _scope(visible: Visibility) -> Scope:
         return Scope.objects.get(pk=visible.scope_ids[0])
 
 
-def _both(unit: IndexedUnit, question: candidates.Question, visible: Visibility) -> list[list[uuid.UUID]]:
-    scopes = visible.scope_ids[:1]
-    return [
-        large_scopes.nearest(unit, question, visible, large=scopes, limit=64),
-        large_scopes.matching(unit, question, visible, large=scopes, match=MATCH, limit=64),
-    ]
+def _nearest(unit: IndexedUnit, question: candidates.Question, visible: Visibility) -> list[uuid.UUID]:
+    return large_scopes.nearest(unit, question, visible, large=visible.scope_ids[:1], limit=64)
 
 
 def _scans_of(statement: tuple[str, Any], *settings: str) -> set[tuple[str, str]]:
@@ -81,45 +74,20 @@ def test_searches_use_the_indexes_of_the_scope_and_stay_in_their_account(
         for unit in IndexedUnit:
             sent = Sent()
             with connection.execute_wrapper(sent):
-                near, matching = _both(unit, question, first)
-            _, by_vector, _, by_text = sent.statements
+                near = _nearest(unit, question, first)
+            _, by_vector, _ = sent.statements
             with connection.cursor() as cursor:
                 cursor.execute("SHOW enable_sort")
                 assert cursor.fetchone() == ("on",)
             assert len(near) == 64
-            assert matching == candidates.matching(unit, question, first, match=MATCH, limit=64)
-            graph, text = (f"large_{unit}_{of}_{first.scope_ids[0].hex}" for of in (question.space.id, "text"))
+            graph = f"large_{unit}_{question.space.id}_{first.scope_ids[0].hex}"
             assert _scans_of(by_vector, "enable_sort") == {("Index Scan", graph)}
-            # A few hundred rows are read faster in other ways: here it matters that this way is open.
-            others = ("enable_seqscan", "enable_indexscan", "enable_indexonlyscan")
-            assert ("Bitmap Index Scan", text) in _scans_of(by_text, *others)
-            assert _both(unit, question, stranger) == [[], []]
-            assert _both(unit, question, second) == [[], []]
+            assert _nearest(unit, question, stranger) == []
+            assert _nearest(unit, question, second) == []
     with account_transaction(second.account_id):
         assert large_scopes.chosen(second, rows=large_scopes.MANY) == ()
         for unit in IndexedUnit:
-            assert _both(unit, question, first) == [[], []]
-
-
-def test_the_views_show_the_account_that_was_entered_and_may_only_be_read(large: list[Visibility]) -> None:
-    for own in large:
-        with account_transaction(own.account_id), connection.cursor() as cursor:
-            for view, number in zip(large_scopes.VIEWS.values(), (400, 100), strict=True):
-                cursor.execute(f"SELECT account_id, count(*) FROM {view} GROUP BY account_id")
-                assert cursor.fetchall() == [(own.account_id, number)]
-    with connection.cursor() as cursor:
-        for view in large_scopes.VIEWS.values():
-            cursor.execute(f"SELECT count(*) FROM {view}")
-            assert cursor.fetchone() == (0,)
-    for statement in (
-        f"SET ROLE {large_scope_indexes.READER}",
-        "INSERT INTO memory_large.fact_text SELECT * FROM memory_large.fact_text",
-        "DELETE FROM memory_large.fact_text",
-        "CREATE TABLE memory_large.mine (x int)",
-    ):
-        refused = pytest.raises(ProgrammingError, match="permission denied")
-        with refused, transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(statement)
+            assert _nearest(unit, question, first) == []
 
 
 def test_what_has_no_index_of_its_own_is_searched_exactly_beside_what_has(
@@ -132,9 +100,10 @@ def test_what_has_no_index_of_its_own_is_searched_exactly_beside_what_has(
         fact = FactFactory(account=account, scope=beside, subject_id=first.subject_id, statement="Ana pours tea")
         both = replace(first, scope_ids=(beside.id, *first.scope_ids))
         question = _question(embedder, "Ana pours tea")
-        found = large_scopes.matching(IndexedUnit.FACT, question, both, large=first.scope_ids, match=MATCH, limit=500)
-        assert found == candidates.matching(IndexedUnit.FACT, question, both, match=MATCH, limit=500)
-        assert fact.id in found
+        index_vectors(account)
+        found = large_scopes.nearest(IndexedUnit.FACT, question, both, large=first.scope_ids, limit=64)
+        assert len(found) == 64
+        assert found[0] == fact.id
         # The vectors of another embedder were indexed.
         LargeScope.objects.update(space=None)
         large_scopes.forget()
@@ -148,11 +117,10 @@ def test_what_has_no_index_of_its_own_is_searched_exactly_beside_what_has(
         answer = assemble(principal=principal, request=request)
     assert len(answer.packet.facts) > 10
     assert answer.strategies == {"semantic": "contributed", "lexical": "contributed"}
-    assert sum("memory_large.fact_text" in sql for sql, _ in sent.statements) == 1
+    assert sum("hnsw.ef_search" in sql for sql, _ in sent.statements) == len(IndexedUnit)
 
 
-def test_the_command_shows_makes_and_drops(embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_scopes, "SECONDS", 0)
+def test_the_command_shows_makes_and_drops(embedder: WordEmbedder) -> None:
     account = tenancy.create_account(key="large", name="large")
     with account_transaction(account.id):
         path = FactFactory(subject=SubjectFactory(account=account, key="ana")).scope.path
@@ -160,26 +128,21 @@ def test_the_command_shows_makes_and_drops(embedder: WordEmbedder, monkeypatch: 
     said = StringIO()
     call_command("index_large_scope", account=account.key, scope=path, dry_run=True, stdout=said)
     assert f"2 facts and passages can be found in {path}." in said.getvalue()
-    assert said.getvalue().count("would make large_") == 4
+    assert said.getvalue().count("would make large_") == 2
     with account_transaction(account.id):
         assert not LargeScope.objects.exists()
     call_command("index_large_scope", account=account.key, scope=path, stdout=said)
     call_command("index_large_scope", account=account.key, scope=path, stdout=said)
-    assert said.getvalue().count("making large_") == 4  # the second time everything is there
+    assert said.getvalue().count("making large_") == 2  # the second time everything is there
     with account_transaction(account.id):
         assert LargeScope.objects.get().rows == 2
     call_command("index_large_scope", account=account.key, scope=path, drop=True, stdout=said)
-    assert said.getvalue().count("dropped large_") == 4
+    assert said.getvalue().count("dropped large_") == 2
     with account_transaction(account.id):
         assert not LargeScope.objects.exists()
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT (SELECT count(*) FROM pg_class WHERE relname ~ '^large_(fact|passage)_'),"
-            " (SELECT count(*) FROM pg_policy WHERE polname = %s),"
-            " (SELECT count(*) FROM pg_namespace WHERE nspname = %s)",
-            [large_scope_indexes.POLICY, large_scope_indexes.SCHEMA],
-        )
-        assert cursor.fetchone() == (0, 0, 0)
+        cursor.execute("SELECT count(*) FROM pg_class WHERE relname ~ '^large_(fact|passage)_'")
+        assert cursor.fetchone() == (0,)
     for named, message in (
         ({"account": "nobody", "scope": "/"}, "no account 'nobody'"),
         ({"account": account.key, "scope": "/nowhere"}, "no scope '/nowhere'"),
@@ -187,15 +150,6 @@ def test_the_command_shows_makes_and_drops(embedder: WordEmbedder, monkeypatch: 
     ):
         with pytest.raises(CommandError, match=message):
             call_command("index_large_scope", **named)
-
-
-def test_an_owner_that_may_make_no_role_is_told_what_is_missing() -> None:
-    parameters = connections["owner"].get_connection_params()
-    wanted = {name: parameters[name] for name in parameters if name not in {"cursor_factory", "context"}}
-    with psycopg.connect(**wanted, autocommit=True, cursor_factory=psycopg.ClientCursor) as owner:
-        owner.execute("SET ROLE memory_app")
-        with pytest.raises(large_scope_indexes.NotAllowed, match="CREATEROLE"):
-            large_scope_indexes.show_text_rows(owner)
 
 
 def _principal(account_id: uuid.UUID) -> Principal:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
 from memory_site.database import preparation
 
@@ -34,6 +35,16 @@ class Command(migrate.Command):
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Migrate, and grant what was made."""
+        """Migrate, grant what was made, and show the text rows to searches."""
         super().handle(*args, **options)
         preparation.grant(connections["owner"])
+        if _migrated("facts", "0016_text_keys"):
+            try:
+                preparation.show_text_rows(connections["owner"])
+            except preparation.UnsuitableServer as error:
+                raise CommandError(str(error)) from error
+
+
+def _migrated(app: str, name: str) -> bool:
+    """Tell whether a migration is applied: a command that goes back to an earlier one leaves nothing to show."""
+    return (app, name) in MigrationRecorder(connections["owner"]).applied_migrations()

@@ -1,4 +1,4 @@
-"""`index_large_scope`: give a scope of tens of thousands of facts indexes of its own, or take them away."""
+"""`index_large_scope`: give a scope of tens of thousands of facts graphs of its vectors, or take them away."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from facts.errors import DomainError
 from facts.models import Account
 from facts.tenancy import account_transaction, get_scope
 from retrieval import large_scope_indexes, large_scopes
-from retrieval.large_scope_indexes import NotAllowed
 
 
 class Command(BaseCommand):
     """Shows what it would make, makes it while reading and writing go on, or drops it."""
 
     help = (
-        "Make indexes for one scope, so that reads of it do not look at each of its rows: an inverted one of its "
-        "lexemes, with which the search by text stays exact, and a graph of its vectors, with which the search by "
-        "vector misses a few rows. Worth it above about 20,000 facts or passages; below, reads do not use them. They "
-        "slow down writing into the scope, and after a change of the embedder the command has to be run again. "
-        "Everything else goes on searching exactly."
+        "Make graphs of the vectors of one scope, so that a search by vector does not look at each of them; it misses "
+        "a few rows. Worth it above about 20,000 facts or passages; below, reads do not use them. They slow down "
+        "writing into the scope, and after a change of the embedder the command has to be run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -53,12 +50,11 @@ class Command(BaseCommand):
                 self.stdout.write(f"{'would drop' if options['drop'] else 'would make'} {index.name} on {index.table}")
             return
         began = monotonic()
-        try:
-            if options["drop"]:
-                for name in large_scope_indexes.drop(account.id, scope, patience=large_scopes.SECONDS):
-                    self.stdout.write(f"dropped {name}")
-            else:
-                large_scope_indexes.build(planned, note=lambda name: self.stdout.write(f"making {name} ..."))
-        except NotAllowed as error:
-            raise CommandError(str(error)) from error
+        if options["drop"]:
+            for name in large_scope_indexes.drop(account.id, scope):
+                self.stdout.write(f"dropped {name}")
+        else:
+            if planned.space is None:
+                raise CommandError("No embedder serves yet: there are no vectors to make a graph of.")
+            large_scope_indexes.build(planned, note=lambda name: self.stdout.write(f"making {name} ..."))
         self.stdout.write(self.style.SUCCESS(f"Done in {monotonic() - began:.1f} s."))
