@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
+from facts import timezones
 from facts.canonical import has_control_characters
 from facts.errors import DomainError, NotFound
 from facts.ids import new_id
@@ -55,7 +56,11 @@ def enter_account(account_id: uuid.UUID, *, local: Mapping[str, str] | None = No
 
 
 def create_account(*, key: str, name: str, timezone: str = "UTC") -> Account:
-    """Create an account with its secret and its root scope."""
+    """Create an account with its secret and its root scope.
+
+    Raises ``DomainError`` (``unknown_timezone``).
+    """
+    timezone = timezones.check(timezone)
     with transaction.atomic():
         account = Account.objects.create(key=key, name=name, timezone=timezone)
         with account_transaction(account.id):

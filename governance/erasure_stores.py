@@ -21,6 +21,7 @@ from governance.models import (
     Remark,
     Review,
     ReviewStatus,
+    RuleChange,
 )
 
 
@@ -30,6 +31,7 @@ def register_stores() -> None:
         Store(name="reviews", tables=("governance.Review",), find=_reviews, wipe=_wipe_reviews),
         Store(name="promotions", tables=("governance.Promotion",), find=_promotions, wipe=_wipe_promotions),
         Store(name="remarks", tables=("governance.Remark",), find=_remarks, wipe=_wipe_remarks),
+        Store(name="rule_notes", tables=("governance.RuleChange",), find=_rule_notes, wipe=_wipe_rule_notes),
         Store(name="feedback", tables=("governance.Feedback",), find=_feedback, wipe=_wipe_feedback),
         Store(name="receipts", tables=("governance.ForgetReceipt",), find=_receipts, wipe=_wipe_receipts),
         Store(name="stored_answers", tables=("governance.IdempotencyRecord",), find=_answers, wipe=_delete),
@@ -75,6 +77,15 @@ def _promotions(erasing: Erasing) -> QuerySet:
 
 def _wipe_promotions(erasing: Erasing, rows: QuerySet) -> None:
     rows.update(reason="")
+
+
+def _rule_notes(erasing: Erasing) -> QuerySet:
+    saying = keys_saying(erasing, RuleChange, "note")
+    return RuleChange.objects.filter(account_id=erasing.account_id, pk__in=saying)
+
+
+def _wipe_rule_notes(erasing: Erasing, rows: QuerySet) -> None:
+    rows.update(note="")
 
 
 def _remarks(erasing: Erasing) -> QuerySet:

@@ -20,7 +20,7 @@ from facts.models import (
     Suppression,
     User,
 )
-from governance.models import ApiKey, ForgetReceipt, GateRule, Grant, Leaving, Review
+from governance.models import ApiKey, Consent, ForgetReceipt, GateRule, Grant, Leaving, Review
 from ingest.models import (
     Action,
     ActionRule,
@@ -46,6 +46,7 @@ from memory_site.admin_pages.action_pages import ActionAdmin, MoodAdmin
 from memory_site.admin_pages.action_rule_pages import ActionRuleAdmin
 from memory_site.admin_pages.card_pages import CardAdmin
 from memory_site.admin_pages.conflict_pages import ConflictAdmin
+from memory_site.admin_pages.consent_pages import ConsentAdmin
 from memory_site.admin_pages.delivery_pages import DeliveryAdmin, DeliveryTargetAdmin
 from memory_site.admin_pages.evidence_pages import EventAdmin
 from memory_site.admin_pages.fact_pages import FactAdmin
@@ -70,6 +71,7 @@ from retrieval.models import Card, RetrievalProfile, Trace
 PAGES = {
     ConflictSet: ConflictAdmin,
     Review: ReviewAdmin,
+    Consent: ConsentAdmin,
     Fact: FactAdmin,
     Event: EventAdmin,
     Trace: TraceAdmin,

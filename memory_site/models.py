@@ -23,13 +23,16 @@ class Heartbeat(models.Model):
 class ScheduledRun(models.Model):
     """When something that runs by the clock was scheduled first, and when a run of it was last completed.
 
-    ``settled``: how many things that run dealt with, where it counts them.
+    ``settled``: how many things that run dealt with, where it counts them. ``failed_at``: when a run of it failed last,
+    with the class of the error.
     """
 
     name = models.CharField(primary_key=True, max_length=100)
     scheduled_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True)
     settled = models.PositiveIntegerField(null=True)
+    failed_at = models.DateTimeField(null=True)
+    error_class = models.CharField(max_length=128, blank=True, default="")
 
     def __str__(self) -> str:
         return self.name

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.utils.module_loading import import_string
 from django_q.brokers import Broker
 from django_q.conf import Conf
@@ -31,6 +33,10 @@ FAILURES_KEPT = timedelta(days=30)
 
 class TaskFailed(Exception):
     """A task raised. Names the class of the error only: the message may quote what was stored."""
+
+    def __init__(self, function_path: str, error_class: str) -> None:
+        super().__init__(f"{function_path}: {error_class}")
+        self.error_class = error_class
 
 
 def enqueue(function_path: str, *arguments: str | int) -> None:
@@ -75,10 +81,16 @@ def run(function_path: str, *arguments: str | int) -> None:
 
 
 def run_scheduled(name: str, function_path: str) -> None:
-    """Call a function whose time has come, as `run` does, and note that it was completed and how much it dealt with."""
+    """Call a function whose time has come, as `run` does, and note that it was completed and how much it dealt with,
+    or that it failed."""
     from memory_site import scheduled_runs
 
-    result = _call(function_path)
+    try:
+        result = _call(function_path)
+    except TaskFailed as failure:
+        with suppress(DatabaseError):  # where the database is what failed, the queue's own record has to do
+            scheduled_runs.failed(name, error_class=failure.error_class)
+        raise
     scheduled_runs.completed(name, settled=result if isinstance(result, int) else None)
 
 
@@ -88,7 +100,7 @@ def _call(function_path: str, *arguments: str | int) -> Any:
         return import_string(function_path)(*arguments)
     except Exception as error:
         logger.exception("task_failed", extra={"function": function_path})
-        raise TaskFailed(f"{function_path}: {type(error).__name__}") from None
+        raise TaskFailed(function_path, type(error).__name__) from None
 
 
 def show_life() -> None:

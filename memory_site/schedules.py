@@ -29,6 +29,14 @@ class Entry:
             return timedelta(minutes=self.minutes)
         return timedelta(hours=1) if self.cron.split()[1] == "*" else timedelta(days=1)
 
+    @property
+    def rhythm(self) -> str:
+        """How often it runs, in words."""
+        if self.minutes:
+            return "every minute" if self.minutes == 1 else f"every {self.minutes} minutes"
+        minute, hour, *_ = self.cron.split()
+        return f"every hour, at :{minute:0>2}" if hour == "*" else f"every day at {hour:0>2}:{minute:0>2}"
+
 
 #: What its run settled is the number of deliveries that were given up (see `/ready`).
 COUNTS_DEAD_LETTERS = "count dead letters"
@@ -57,6 +65,14 @@ TABLE: tuple[Entry, ...] = (
     Entry("prune told changes", "facts.outbox.prune_everywhere", cron="50 2 * * *"),
     Entry("prune answers and counts", "memory_site.api.pruning.prune", cron="25 * * * *"),
 )
+
+
+def run_soon(name: str) -> bool:
+    """Have something run with the scheduler's next look, whenever its time would be; ``False`` for what is not there.
+
+    Everything in the table may run twice and at any time.
+    """
+    return bool(Schedule.objects.filter(name=name).update(next_run=now()))
 
 
 def sync(table: tuple[Entry, ...] = TABLE) -> None:

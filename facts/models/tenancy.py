@@ -73,6 +73,11 @@ class Account(models.Model):
             models.CheckConstraint(
                 condition=models.Q(second_look_percent__lte=100), name="account_second_look_percent"
             ),
+            # Which names there are is for ``facts.timezones`` to say: it depends on the machine.
+            models.CheckConstraint(
+                condition=models.Q(timezone__regex=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$"),
+                name="account_timezone_is_a_name",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -159,13 +164,15 @@ class Identity(Owned):
     """A platform's name for a subject, such as ``slack`` / ``U123`` or an e-mail address.
 
     ``confirmed``: the platform itself, or a person who may decide it, says whose it is. What a caller said when it
-    captured is enough to file messages by, and never to send anything to.
+    captured is enough to file messages by, and never to send anything to. ``confirmed_by``: that person; ``None`` where
+    the platform itself said so. Nobody's consent is asked for by a name that only a person confirmed.
     """
 
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="identities")
     platform = models.CharField(max_length=64)
     value = models.CharField(max_length=256)
     confirmed = models.BooleanField(default=False)
+    confirmed_by = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=now)
 
     class Meta:

@@ -25,6 +25,9 @@ from governance.sharing import consent_records
 LOOKED_AT = 100
 MOST_LOOKED_AT = 500
 
+#: The rules of an account, and the preset that holds where none is set.
+_Matrix = tuple[Sequence[GateRule], str]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -80,10 +83,26 @@ def preview(
             GateRule(account_id=principal.account_id, scope=scope, level=level, sensitivity=sensitivity, **said)
         )
     preset = Account.objects.values_list("gate_preset", flat=True).get(pk=principal.account_id)
-    outcomes = [
-        _outcome(first, present, proposed, preset)
-        for first in _first_revisions(principal, scope, level, sensitivity, limit=min(limit, MOST_LOOKED_AT))
-    ]
+    cell = Q(level=level, sensitivity=sensitivity)
+    return _asked(
+        _first_revisions(principal, _within(scope) & cell, limit=limit), (present, preset), (proposed, preset)
+    )
+
+
+def preview_preset(principal: Principal, *, preset: str, limit: int = LOOKED_AT) -> Preview:
+    """Return what another preset would do to the last ``limit`` facts that were proposed in the account.
+
+    Raises ``DomainError`` (``invalid_cell``) and what :func:`gate_rules.require_administrator` raises.
+    """
+    gate_rules.require_administrator(principal)
+    gate_rules.check_preset(preset)
+    rules = gates.rules_of(principal.account_id)
+    present = Account.objects.values_list("gate_preset", flat=True).get(pk=principal.account_id)
+    return _asked(_first_revisions(principal, Q(), limit=limit), (rules, present), (rules, preset))
+
+
+def _asked(firsts: Sequence[FactRevision], before: _Matrix, after: _Matrix) -> Preview:
+    outcomes = [_outcome(first, before, after) for first in firsts]
     return Preview(outcomes=outcomes, counts=dict(Counter((one.before, one.after) for one in outcomes)))
 
 
@@ -91,26 +110,25 @@ def _cell(rule: GateRule) -> tuple[Any, str, str]:
     return rule.scope_id, rule.level, rule.sensitivity
 
 
-def _first_revisions(
-    principal: Principal, scope: Scope | None, level: str, sensitivity: str, *, limit: int
-) -> list[FactRevision]:
+def _within(scope: Scope | None) -> Q:
+    if scope is None or scope.path == ROOT:
+        return Q()
+    return Q(fact__scope__path=scope.path) | Q(fact__scope__path__startswith=f"{scope.path}/")
+
+
+def _first_revisions(principal: Principal, wanted: Q, *, limit: int) -> list[FactRevision]:
     """Return how the newest facts were proposed. What was withdrawn or wiped is not asked about."""
-    within = Q()
-    if scope is not None and scope.path != ROOT:
-        within = Q(fact__scope__path=scope.path) | Q(fact__scope__path__startswith=f"{scope.path}/")
     return list(
-        FactRevision.objects.filter(
-            within, account_id=principal.account_id, version=1, level=level, sensitivity=sensitivity
-        )
+        FactRevision.objects.filter(wanted, account_id=principal.account_id, version=1)
         .exclude(fact__status__in=FINAL)
         .select_related("fact__subject", "fact__scope")
-        .order_by("-fact_id")[:limit]
+        .order_by("-fact_id")[: min(limit, MOST_LOOKED_AT)]
     )
 
 
-def _outcome(first: FactRevision, present: Sequence[GateRule], proposed: Sequence[GateRule], preset: str) -> Outcome:
+def _outcome(first: FactRevision, present: _Matrix, proposed: _Matrix) -> Outcome:
     question = _question(first)
-    before, after = (_verdict(first, question, rules, preset) for rules in (present, proposed))
+    before, after = (_verdict(first, question, *matrix) for matrix in (present, proposed))
     return Outcome(
         fact=first.fact,
         before=gates.placed_status(before, level=first.level),

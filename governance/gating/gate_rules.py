@@ -1,8 +1,8 @@
 """The gate matrix of an account as its administrators see and change it.
 
 A cell is set for a scope and what is below it, or for the whole account, and a level and a sensitivity. A change says
-which change it knows, so that two administrators do not overwrite each other; what held before and after is in the
-audit.
+which change it knows, so that two administrators do not overwrite each other, and why it is made; what held before and
+after is in the history of the rule (``governance.rule_changes``) and in the audit.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from facts.models import Account, Scope
 from facts.models.tenancy import GatePreset
 from facts.tenancy import account_transaction
 from facts.vocabulary import EvidenceLevel, Level, Sensitivity, SubjectKind
+from governance import rule_changes
 from governance.access import Principal, has_role
 from governance.gating import gates
 from governance.gating.gates import Cell
-from governance.models import GateAMode, GateBMode, GateRule, Role
+from governance.models import GateAMode, GateBMode, GateRule, Role, RuleSort
 
 #: Bounds of what may be typed: sources, and days of ten years and of a year.
 MOST_CORROBORATION = 100
 MOST_REVALIDATION_DAYS = 3_650
 MOST_DUE_DAYS = 365
+#: What the history calls what holds where no rule is set.
+DEFAULTS = "defaults"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,12 @@ def require_administrator(principal: Principal) -> None:
     if not principal.is_person:
         raise Refused("A person has to decide this.", code="human_required")
     if not has_role(principal, "/", Role.ACCOUNT_ADMIN):
-        raise Refused("Only account administrators change gate rules.", code="forbidden")
+        raise Refused("Only account administrators change this.", code="forbidden")
+
+
+def cell_key(scope_id: uuid.UUID | None, level: str, sensitivity: str) -> str:
+    """Return what the history calls a cell."""
+    return f"{scope_id or 'account'}/{level}/{sensitivity}"
 
 
 def matrix(account_id: uuid.UUID, *, scope: Scope | None) -> list[MatrixRow]:
@@ -105,15 +113,17 @@ def set_cell(
     sensitivity: str,
     values: Mapping[str, Any],
     expected: uuid.UUID | None,
+    note: str,
 ) -> GateRule:
     """Make ``values`` (names as in :class:`CellValues`) the cell for ``scope``, ``None`` for the whole account.
 
-    ``expected`` is the ``change_id`` of the rule that was looked at, ``None`` when there was none. Raises
-    ``DomainError`` (``invalid_cell``, with the field), ``NotFound`` (``cell_not_found``), ``Conflicting``
-    (``stale_version``) and what :func:`require_administrator` raises.
+    ``expected`` is the ``change_id`` of the rule that was looked at, ``None`` when there was none; ``note`` says why.
+    Raises ``DomainError`` (``invalid_cell``, with the field, and what :func:`rule_changes.reason` raises), ``NotFound``
+    (``cell_not_found``), ``Conflicting`` (``stale_version``) and what :func:`require_administrator` raises.
     """
     require_administrator(principal)
     checked = check(values)
+    note = rule_changes.reason(note)
     _check_names(level, sensitivity)
     with account_transaction(principal.account_id):
         before = _locked(principal.account_id, scope, level, sensitivity, expected=expected)
@@ -129,37 +139,44 @@ def set_cell(
             setattr(rule, name, value)
         rule.change_id = new_id()
         rule.save()
-        _record(principal, rule, action="gate_rule.set", before=said, after=asdict(checked))
+        _record(principal, rule, action="gate_rule.set", before=said, after=asdict(checked), note=note)
     return rule
 
 
 def remove_cell(
-    principal: Principal, *, scope: Scope | None, level: str, sensitivity: str, expected: uuid.UUID | None
+    principal: Principal, *, scope: Scope | None, level: str, sensitivity: str, expected: uuid.UUID | None, note: str
 ) -> None:
     """Take a cell away: what is next upwards holds there again. Raises as :func:`set_cell`."""
     require_administrator(principal)
     _check_names(level, sensitivity)
+    note = rule_changes.reason(note)
     with account_transaction(principal.account_id):
         rule = _locked(principal.account_id, scope, level, sensitivity, expected=expected)
         if rule is None:
             raise NotFound("There is no such cell.", code="cell_not_found")
         said, rule_id = _said(rule), rule.id
         rule.change_id = new_id()
-        _record(principal, rule, action="gate_rule.removed", before=said, after=None)
+        _record(principal, rule, action="gate_rule.removed", before=said, after=None, note=note)
         GateRule.objects.filter(account_id=principal.account_id, pk=rule_id).delete()
 
 
 def set_defaults(
-    principal: Principal, *, preset: str, second_look_percent: int, expected_preset: str, expected_percent: int
+    principal: Principal,
+    *,
+    preset: str,
+    second_look_percent: int,
+    expected_preset: str,
+    expected_percent: int,
+    note: str,
 ) -> Account:
     """Choose what holds where no rule is set, and how many of a hundred placed facts get a second look.
 
     The expected values are those that were looked at. Raises as :func:`set_cell`.
     """
     require_administrator(principal)
-    if preset not in GatePreset.values:
-        raise DomainError("There is no such preset.", code="invalid_cell", field="preset")
+    check_preset(preset)
     _check_count("second_look_percent", second_look_percent, most=100)
+    note = rule_changes.reason(note)
     with account_transaction(principal.account_id):
         account = Account.objects.select_for_update(no_key=True).get(pk=principal.account_id)
         before = {"preset": account.gate_preset, "second_look_percent": account.second_look_percent}
@@ -167,6 +184,10 @@ def set_defaults(
             raise _changed()
         account.gate_preset, account.second_look_percent = preset, second_look_percent
         account.save(update_fields=["gate_preset", "second_look_percent"])
+        after = {"preset": preset, "second_look_percent": second_look_percent}
+        rule_changes.note_change(
+            principal, sort=RuleSort.GATE_DEFAULTS, key=DEFAULTS, before=before, after=after, note=note
+        )
         audit.record(
             account.id,
             action="gates.defaults_set",
@@ -174,7 +195,7 @@ def set_defaults(
             object_id=account.id,
             actor=principal.actor,
             group=new_id(),
-            metadata={"before": before, "after": {"preset": preset, "second_look_percent": second_look_percent}},
+            metadata={"before": before, "after": after},
         )
     return account
 
@@ -192,6 +213,12 @@ def check(values: Mapping[str, Any]) -> CellValues:
         _check_count("revalidate_after_days", values["revalidate_after_days"], least=1, most=MOST_REVALIDATION_DAYS)
     _check_count("review_due_days", values["review_due_days"], least=1, most=MOST_DUE_DAYS)
     return CellValues(**values)
+
+
+def check_preset(preset: str) -> None:
+    """Raise ``DomainError`` (``invalid_cell``) for a preset that does not exist."""
+    if preset not in GatePreset.values:
+        raise DomainError("There is no such preset.", code="invalid_cell", field="preset")
 
 
 def _check_count(name: str, number: Any, *, least: int = 0, most: int) -> None:
@@ -245,7 +272,10 @@ def _record(
     action: str,
     before: dict[str, Any] | None,
     after: dict[str, Any] | None,
+    note: str,
 ) -> None:
+    key = cell_key(rule.scope_id, rule.level, rule.sensitivity)
+    rule_changes.note_change(principal, sort=RuleSort.GATE_RULE, key=key, before=before, after=after, note=note)
     audit.record(
         principal.account_id,
         action=action,

@@ -11,6 +11,7 @@ from governance.models.leavings import LeaversFacts, Leaving
 from governance.models.promotions import Promotion, PromotionStatus
 from governance.models.retention import RetentionRule
 from governance.models.reviews import Review, ReviewDecision, ReviewKind, ReviewStatus, ReviewVerb
+from governance.models.rule_changes import RuleChange, RuleSort
 from governance.models.workbench import LookedAt, Presence, Remark, Selection
 
 __all__ = [
@@ -47,5 +48,7 @@ __all__ = [
     "ReviewStatus",
     "ReviewVerb",
     "Role",
+    "RuleChange",
+    "RuleSort",
     "Selection",
 ]

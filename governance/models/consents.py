@@ -59,7 +59,10 @@ class Consent(Owned):
                 name="consent_yes_is_verified",
             ),
         ]
-        indexes = [models.Index(fields=["account", "subject", "status"], name="consent_by_subject")]
+        indexes = [
+            models.Index(fields=["account", "subject", "status"], name="consent_by_subject"),
+            models.Index(fields=["account", "status", "id"], name="consent_by_status"),
+        ]
 
 
 class ConsentLink(Owned):

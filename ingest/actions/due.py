@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from facts.models import Fact
+from facts.timezones import zone_of
 
 #: Where extractors put a day: the local one writes "due", models any of these.
 KEYS = ("due", "due_on", "due_date", "deadline", "date", "until", "value")
@@ -17,7 +18,7 @@ def due_on(fact: Fact, *, timezone: str) -> date | None:
     A plain date is a day wherever one is; an instant is looked at in that zone. Without either, the end that the fact
     states for itself counts: its last moment, not the first one after it.
     """
-    zone = ZoneInfo(timezone)
+    zone = zone_of(timezone)
     value = fact.value if isinstance(fact.value, dict) else {}
     for key in KEYS:
         found = _day(value.get(key), zone)

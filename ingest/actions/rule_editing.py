@@ -15,7 +15,9 @@ from facts.errors import Conflicting, DomainError, NotFound
 from facts.ids import new_id
 from facts.models import Account, Fact
 from facts.vocabulary import Category
+from governance import rule_changes
 from governance.access import Principal
+from governance.models import RuleSort
 from ingest.actions import rules
 from ingest.actions.firing import sets_off
 from ingest.actions.rules import BUILT_IN, Rule
@@ -72,24 +74,30 @@ def adopt_built_in(principal: Principal) -> list[ActionRule]:
     return list(own.order_by("category", "key"))
 
 
-def add_rule(principal: Principal, *, values: RuleValues) -> ActionRule:
-    """Add a rule of the account's own. Raises ``DomainError`` (``invalid_rule`` with the field) and ``Refused``."""
-    adopt_built_in(principal)
+def add_rule(principal: Principal, *, values: RuleValues, note: str) -> ActionRule:
+    """Add a rule of the account's own; ``note`` says why. Raises ``DomainError`` (``invalid_rule`` with the field, and
+    what :func:`governance.rule_changes.reason` raises) and ``Refused``."""
+    require_administrator(principal)
     _check(principal, values)
+    note = rule_changes.reason(note)
+    adopt_built_in(principal)
     row = ActionRule(account_id=principal.account_id, key=f"own-{new_id().hex}")
     _apply(row, values)
     row.save()
     _record(principal, row, action="action_rule.added", before=None)
+    _note(principal, row, before=None, note=note)
     return row
 
 
-def change_rule(principal: Principal, *, key: str, values: RuleValues, expected_version: int) -> ActionRule:
-    """Say anew what a rule does; version 0 is a built-in rule. Facts that became current before stay as they were.
+def change_rule(principal: Principal, *, key: str, values: RuleValues, expected_version: int, note: str) -> ActionRule:
+    """Say anew what a rule does, and why; version 0 is a built-in rule. Facts that became current before stay as they
+    were.
 
     Raises as :func:`add_rule`, ``NotFound`` (``rule_not_found``) and ``Conflicting`` (``stale_version``).
     """
     require_administrator(principal)
     _check(principal, values)
+    note = rule_changes.reason(note)
     was_built_in = not ActionRule.objects.filter(account_id=principal.account_id).exists()
     adopt_built_in(principal)
     row = ActionRule.objects.select_for_update().filter(account_id=principal.account_id, key=key).first()
@@ -102,6 +110,7 @@ def change_rule(principal: Principal, *, key: str, values: RuleValues, expected_
     row.version += 1
     row.save()
     _record(principal, row, action="action_rule.changed", before=before)
+    _note(principal, row, before=before, note=note)
     return row
 
 
@@ -166,6 +175,12 @@ def _said(row: ActionRule) -> dict[str, Any]:
 
 def _invalid(field: str, message: str) -> DomainError:
     return DomainError(message, code="invalid_rule", field=field)
+
+
+def _note(principal: Principal, row: ActionRule, *, before: dict[str, Any] | None, note: str) -> None:
+    rule_changes.note_change(
+        principal, sort=RuleSort.ACTION_RULE, key=row.key, before=before, after=_said(row), note=note
+    )
 
 
 def _record(principal: Principal, row: ActionRule, *, action: str, before: dict[str, Any] | None) -> None:

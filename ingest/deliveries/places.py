@@ -92,10 +92,15 @@ def _of_person(delivery: Delivery) -> Place:
     raise NoPlace("no_address")
 
 
-def slack_address(account_id: uuid.UUID, person: Subject) -> tuple[str, str] | None:
-    """Return the workspace and the user as whom a person is certainly reached there; ``None`` for nowhere."""
+def slack_address(account_id: uuid.UUID, person: Subject, *, by_platform: bool = False) -> tuple[str, str] | None:
+    """Return the workspace and the user as whom a person is certainly reached there; ``None`` for nowhere.
+
+    ``by_platform``: only where the workspace itself says so, not another person.
+    """
     teams = _teams(account_id)
     users = Identity.objects.filter(account_id=account_id, subject=person, platform=SLACK_IDENTITY, confirmed=True)
+    if by_platform:
+        users = users.filter(confirmed_by__isnull=True)
     known = list(users.values_list("value", flat=True)[:2])
     return (teams.pop(), known[0]) if len(teams) == 1 and len(known) == 1 else None
 

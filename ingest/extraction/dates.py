@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from facts import timezones
 from ingest.extraction.calendar_spans import day_span, month_span, nearest, quarter_of, quarter_span, shifted
 from ingest.extraction.date_words import MONTHS, NUMBERS, UNITS, WEEKDAYS
 
@@ -119,10 +120,7 @@ def _as_range(text: str, mention: DateMention, before: list[DateMention]) -> lis
 
 def zone(name: str) -> ZoneInfo:
     """Return the time zone of that IANA name, UTC for an unknown one."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return ZoneInfo("UTC")
+    return timezones.find(name) or ZoneInfo("UTC")
 
 
 def instant(day: date, timezone: str) -> datetime:

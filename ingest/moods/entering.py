@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 
@@ -12,6 +11,7 @@ from facts.clock import now
 from facts.errors import DomainError, NotFound, Refused
 from facts.ids import new_id
 from facts.models import Account
+from facts.timezones import zone_of
 from governance.access import Principal, has_role
 from governance.models import Role
 from ingest.models import MoodEntry, MoodSource
@@ -77,7 +77,7 @@ def visible(principal: Principal) -> QuerySet[MoodEntry]:
 
 
 def _today(principal: Principal) -> date:
-    zone = ZoneInfo(Account.objects.values_list("timezone", flat=True).get(pk=principal.account_id))
+    zone = zone_of(Account.objects.values_list("timezone", flat=True).get(pk=principal.account_id))
     return now().astimezone(zone).date()
 
 

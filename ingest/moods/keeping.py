@@ -17,6 +17,7 @@ from facts.ids import new_id
 from facts.models import Account, ConflictMember, Fact, OutboxEntry
 from facts.models.evidence import Withheld
 from facts.tenancy import account_transaction
+from facts.timezones import zone_of
 from facts.vocabulary import Category, Status, SubjectKind
 from ingest.models import MoodEntry, MoodSource
 from ingest.moods import scoring
@@ -40,7 +41,7 @@ def detect_everywhere() -> int:
 def detect(account_id: uuid.UUID) -> int:
     """Score the account's last days, for every person with something new to score; return how many were written."""
     account = Account.objects.get(pk=account_id)
-    zone = ZoneInfo(account.timezone)
+    zone = zone_of(account.timezone)
     here = now().astimezone(zone)
     first = here.date() - timedelta(days=DAYS_BACK)
     last = here.date() if here.hour >= HOUR else here.date() - timedelta(days=1)

@@ -13,7 +13,6 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
@@ -24,6 +23,7 @@ from facts.errors import DomainError
 from facts.long_jobs import Run, Step
 from facts.models import Account, LongJob
 from facts.tenancy import account_transaction, get_scope
+from facts.timezones import zone_of
 from ingest import asking, budget
 from ingest.extraction.providers import configured
 from ingest.extraction.providers.anthropic_client import AnthropicClient
@@ -98,14 +98,14 @@ def begin_nights() -> int:
 
 def night_of(timezone: str, at: datetime) -> date:
     """Return the local day whose night has begun last: today from 01:00 on, yesterday before."""
-    local = at.astimezone(ZoneInfo(timezone))
+    local = at.astimezone(zone_of(timezone))
     return local.date() if local.hour >= HOUR else local.date() - timedelta(days=1)
 
 
 def _submit_night(account_id: uuid.UUID) -> int:
     account = Account.objects.get(pk=account_id)
     night = night_of(account.timezone, now())
-    if night <= account.created_at.astimezone(ZoneInfo(account.timezone)).date():
+    if night <= account.created_at.astimezone(zone_of(account.timezone)).date():
         return 0
     with account_transaction(account_id):
         jobs.submit(account_id, kind=BEGIN, input_key=night.isoformat())

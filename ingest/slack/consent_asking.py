@@ -11,7 +11,7 @@ from governance.sharing import consent_asking, consent_codes, consent_links, con
 from ingest.deliveries import contents, outbox, places
 from ingest.deliveries.contents import Content, NotToBeTold
 from ingest.deliveries.places import Place
-from ingest.models import Delivery
+from ingest.models import Delivery, DeliveryKind
 from ingest.slack.client import client_for
 
 ABOUT = "consent.question"
@@ -25,7 +25,7 @@ def register() -> None:
 
 def ask(consent: Consent) -> bool:
     """Have the subject asked, in the caller's account transaction; ``False`` where it is not reached here."""
-    known = places.slack_address(consent.account_id, consent.subject)
+    known = places.slack_address(consent.account_id, consent.subject, by_platform=True)
     if known is None or client_for(known[0]) is None:
         return False
     outbox.request(
@@ -54,6 +54,10 @@ def word(delivery: Delivery, place: Place) -> Content:
     if consent is None or consent.status != ConsentStatus.PENDING:
         raise NotToBeTold("consent_answered", over=True)
     if place.recipient is None or place.recipient.id != consent.subject_id:
+        raise NotToBeTold("not_the_subject")
+    # Whoever confirms a name could answer in its subject's place; an address by e-mail is that of the sign-in.
+    known = places.slack_address(consent.account_id, place.recipient, by_platform=True)
+    if place.kind == DeliveryKind.SLACK and known != (place.team, place.address):
         raise NotToBeTold("not_the_subject")
     question = consent_question.worded(
         consent.account.name, token=consent_links.again(consent), code=consent_codes.code_of(consent.id)

@@ -140,7 +140,8 @@ def _subject_of(account_id: uuid.UUID, member: Member, *, name: str) -> tuple[Su
         known = Identity.objects.filter(account_id=account_id, platform=platform, value=value).select_related("subject")
         found = known.first() if value else None
         if found is not None:
-            return found.subject, found.confirmed or _is_certain(found.subject, member)
+            told_by_slack = found.confirmed and found.confirmed_by is None
+            return found.subject, told_by_slack or _is_certain(found.subject, member)
     return _create(account_id, member, name=name), True
 
 
@@ -172,8 +173,9 @@ def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, 
             value=value[:256],
             defaults={"subject": subject, "confirmed": certain},
         )
-        if certain and not identity.confirmed and identity.subject_id == subject.id:
-            Identity.objects.filter(account_id=account_id, pk=identity.pk).update(confirmed=True)
+        by_slack = identity.confirmed and identity.confirmed_by is None
+        if certain and not by_slack and identity.subject_id == subject.id:
+            Identity.objects.filter(account_id=account_id, pk=identity.pk).update(confirmed=True, confirmed_by=None)
         if is_new and platform == SLACK:
             opting_out.recognise(account_id, subject, value)
 

@@ -13,10 +13,10 @@ from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from facts.models import Account, Fact, Scope, Subject
+from facts.models import Account, Fact, Identity, Scope, Subject
 from facts.vocabulary import Status
 from governance.models import Role
-from memory_site.admin_pages import erasing_page, leaving_page, merging_page, subject_pages
+from memory_site.admin_pages import account_page, erasing_page, identity_page, leaving_page, merging_page, subject_pages
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter, subjects_called
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
@@ -28,12 +28,18 @@ COUNTED_FACTS = 1_000
 class AccountAdmin(GovernedAdmin):
     """The account that the person is in, and no other."""
 
+    list_title = "Account"
     list_display = ["name", "key", "timezone", "gate_preset", "consent_mode", "created_at"]
-    fields = list_display
 
     def visible(self, eyes: Sight) -> QuerySet[Account]:
         """Return the one account."""
         return Account.objects.filter(pk=eyes.principal.account_id)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show it, and choose its time zone."""
+        return account_page.page(self, request, self.get_or_404(request, object_id))
 
 
 class ScopeAdmin(GovernedAdmin):
@@ -135,16 +141,27 @@ class SubjectAdmin(GovernedAdmin):
 
 
 class IdentityAdmin(GovernedAdmin):
-    """All names of all subjects."""
+    """All names of all subjects, and the page on which a curator says that one is certain."""
 
-    list_display = ["value", "platform", "about", "created_at"]
-    fields = ["platform", "value", "subject", "created_at"]
-    list_filter = [SubjectFilter]
+    list_display = ["value", "platform", "about", "certainty", "created_at"]
+    empty_list = "No name is known. They come with what is captured, and from connected workspaces."
+    list_filter = ["confirmed", SubjectFilter]
     list_select_related = ["subject"]
     ordering = ["platform", "value"]
     search_fields = ["value__exact"]
     search_help_text = "The exact name on its platform, such as U0123 or an address."
     needs = Role.CURATOR
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show one name, and confirm it or take that back."""
+        return identity_page.page(self, request, self.get_or_404(request, object_id))
+
+    @admin.display(description="whose it is")
+    def certainty(self, identity: Identity) -> SafeString:
+        """Whether it is certain whose it is, and who says so."""
+        return identity_page.certainty(identity)
 
 
 class MembershipAdmin(GovernedAdmin):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -14,14 +16,22 @@ from django.urls import URLPattern, path, reverse
 
 from facts.errors import DomainError
 from facts.vocabulary import Category
+from governance import rule_changes
+from governance.models import RuleSort
+from governance.models.rule_changes import NOTE_LENGTH
 from ingest.actions import rule_editing, rules
 from ingest.actions.rule_editing import LOOKED_AT, MOST_LOOKED_AT, Look, RuleValues
 from ingest.actions.rules import Rule
 from ingest.deliveries import targets
 from ingest.models import ActionKind, ActionRule, DeliveryTarget, NoticeTo
+from memory_site.admin_pages import rule_history
+from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.governed import GovernedAdmin
+from memory_site.admin_pages.rule_history import Entry
 from memory_site.admin_pages.sight import of
 
+#: What a form says of the reason.
+WHY = "Kept in the history. Needed to set the rule."
 #: Facts of a look that are shown with their words; the counts are of all.
 SHOWN = 50
 
@@ -40,6 +50,7 @@ class RuleForm(forms.Form):
         required=False, max_length=64, help_text="Name of the target, where that is a target of the rule's own."
     )
     enabled = forms.BooleanField(required=False, help_text="Switched off, it makes nothing.")
+    note = forms.CharField(label="Why", required=False, max_length=NOTE_LENGTH, help_text=WHY)
     facts = forms.IntegerField(
         label="Look at the last",
         required=False,
@@ -48,6 +59,13 @@ class RuleForm(forms.Form):
         initial=LOOKED_AT,
         help_text=f"Facts that a look at the change asks about, 1 to {MOST_LOOKED_AT}.",
     )
+
+
+#: What the history calls the fields.
+_LABELS = {
+    name: RuleForm.base_fields[name].label or name.replace("_", " ").capitalize()
+    for name in ("category", "threshold", "kind", "notice_to", "target", "enabled")
+}
 
 
 class ActionRuleAdmin(GovernedAdmin):
@@ -67,9 +85,8 @@ class ActionRuleAdmin(GovernedAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the rules that hold, built in or the account's own."""
         self._require(request)
-        account_id = request.principal.account_id
-        names = dict(DeliveryTarget.objects.filter(account_id=account_id).values_list("pk", "name"))
-        found = rules.rules_of(account_id)
+        names = _target_names(request)
+        found = rules.rules_of(request.principal.account_id)
         context = self.context(
             request,
             title=self.title_of_list,
@@ -101,7 +118,9 @@ class ActionRuleAdmin(GovernedAdmin):
         return self._form(request, None)
 
     def _form(self, request: HttpRequest, rule: Rule | None) -> HttpResponse:
-        form = RuleForm(request.POST or None, initial=_initial(request, rule))
+        names = _target_names(request)
+        earlier = _earlier(request, rule, names)
+        form = RuleForm(request.POST or None, initial={**_initial(rule, names), **earlier})
         looks: list[Look] | None = None
         if request.method == "POST" and form.is_valid():
             try:
@@ -119,7 +138,13 @@ class ActionRuleAdmin(GovernedAdmin):
             rule=rule,
             looks=looks,
             changed=sum(look.changes for look in looks or []),
+            sets_off_now=sum(look.before for look in looks or []),
+            sets_off_then=sum(look.after for look in looks or []),
             looked=_looked(request, looks or []),
+            is_earlier=bool(earlier) and request.method == "GET",
+            history=_history(request, rule, names) if rule else [],
+            may_return=True,
+            return_address="?",
         )
         return TemplateResponse(request, "memory/action_rule.html", context)
 
@@ -128,19 +153,49 @@ class ActionRuleAdmin(GovernedAdmin):
             raise PermissionDenied
 
 
-def _initial(request: HttpRequest, rule: Rule | None) -> dict[str, Any]:
+def _target_names(request: HttpRequest) -> dict[uuid.UUID, str]:
+    """Return what the targets of the account are called."""
+    return dict(DeliveryTarget.objects.filter(account_id=request.principal.account_id).values_list("pk", "name"))
+
+
+def _initial(rule: Rule | None, names: Mapping[uuid.UUID, str]) -> dict[str, Any]:
     if rule is None:
         return {"enabled": True, "threshold": 0.8}
-    target = DeliveryTarget.objects.filter(account_id=request.principal.account_id, pk=rule.target_id).first()
     return {
         "expected": rule.version,
         "category": rule.category,
         "threshold": rule.threshold,
         "kind": rule.kind,
         "notice_to": rule.notice_to,
-        "target": target.name if target else "",
+        "target": names.get(rule.target_id, ""),
         "enabled": rule.enabled,
     }
+
+
+def _earlier(request: HttpRequest, rule: Rule | None, names: Mapping[uuid.UUID, str]) -> dict[str, Any]:
+    """Return what an earlier change made of the rule, where the address asks for it."""
+    said = rule_history.chosen(request, sort=RuleSort.ACTION_RULE, key=rule.key) if rule else {}
+    return {name: _target(value, names) if name == "target" else value for name, value in said.items()}
+
+
+def _history(request: HttpRequest, rule: Rule, names: Mapping[uuid.UUID, str]) -> list[Entry]:
+    def show(name: str, value: Any) -> str:
+        match name:
+            case "target":
+                return _target(value, names) or "none"
+            case "enabled":
+                return "yes" if value else "no"
+            case "kind" | "notice_to" | "category":
+                return dict(RuleForm.base_fields[name].choices).get(value, words(str(value)))
+        return str(value)
+
+    changes = rule_changes.history(request.principal.account_id, sort=RuleSort.ACTION_RULE, key=rule.key)
+    return rule_history.entries(changes[: rule_history.SHOWN], labels=_LABELS, show=show)
+
+
+def _target(stored: str | None, names: Mapping[uuid.UUID, str]) -> str:
+    """Return what a target is called whose id a change holds; one that is gone has no name any more."""
+    return names.get(uuid.UUID(stored), "") if stored else ""
 
 
 def _carry_out(request: HttpRequest, form: RuleForm, rule: Rule | None) -> list[Look] | None:
@@ -161,9 +216,10 @@ def _carry_out(request: HttpRequest, form: RuleForm, rule: Rule | None) -> list[
         limit = given["facts"] or LOOKED_AT
         return rule_editing.preview(principal.account_id, key=rule.key if rule else "", values=values, limit=limit)
     if rule is None:
-        rule_editing.add_rule(principal, values=values)
+        rule_editing.add_rule(principal, values=values, note=given["note"])
     else:
-        rule_editing.change_rule(principal, key=rule.key, values=values, expected_version=given["expected"] or 0)
+        known = given["expected"] or 0
+        rule_editing.change_rule(principal, key=rule.key, values=values, expected_version=known, note=given["note"])
     return None
 
 

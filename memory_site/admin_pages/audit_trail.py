@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Model, Q
 
-from facts.models import AuditEntry, ConflictMember, ConflictSet, Event, Fact, Membership, ScopeLink, Subject
+from facts.models import Account, AuditEntry, ConflictMember, ConflictSet, Event, Fact, Membership, ScopeLink, Subject
 from governance.models import ApiKey, Consent, ForgetReceipt, GateRule, Leaving, Promotion, RetentionRule, Review
 from retrieval.models import RetrievalProfile
 
@@ -18,6 +18,7 @@ SHOWN, LOOKED_UP = 200, 2_000
 
 #: What the chain calls the records that it has entries of.
 KINDS: dict[type[Model], str] = {
+    Account: "account",
     ApiKey: "api_key",
     ConflictSet: "conflict_set",
     Consent: "consent",
@@ -37,7 +38,19 @@ KINDS: dict[type[Model], str] = {
 _MODELS: dict[str, type[Model]] = {kind: model for model, kind in KINDS.items()}
 #: Records that have a page of their own.
 PAGES = frozenset(
-    {"api_key", "conflict_set", "event", "fact", "forget_receipt", "leaving", "retrieval_profile", "review", "subject"}
+    {
+        "account",
+        "api_key",
+        "conflict_set",
+        "consent",
+        "event",
+        "fact",
+        "forget_receipt",
+        "leaving",
+        "retrieval_profile",
+        "review",
+        "subject",
+    }
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from governance.gating.gate_rules import (
     MatrixRow,
 )
 from governance.models import GateAMode, GateBMode
+from governance.models.rule_changes import NOTE_LENGTH
 
 #: What the choices are called on the page.
 GATE_A = {
@@ -26,6 +28,8 @@ GATE_A = {
 }
 GATE_B = {GateBMode.AUTO_PLACE: "place", GateBMode.HUMAN: "ask a person"}
 EVIDENCE = {EvidenceLevel.DIRECT: "said by the subject itself", EvidenceLevel.INDIRECT: "said by anybody"}
+#: What a form says of the reason.
+WHY = "Kept in the history. Needed to set or remove."
 
 
 class CellForm(forms.Form):
@@ -68,10 +72,12 @@ class CellForm(forms.Form):
         help_text=f"Facts that a look at the change asks about, 1 to {MOST_LOOKED_AT}.",
     )
 
-    def __init__(self, data: Any = None, *, row: MatrixRow) -> None:
-        """Show what holds now, wherever it comes from."""
+    note = forms.CharField(label="Why", required=False, max_length=NOTE_LENGTH, help_text=WHY)
+
+    def __init__(self, data: Any = None, *, row: MatrixRow, earlier: Mapping[str, Any]) -> None:
+        """Show what holds now, wherever it comes from, or what held ``earlier`` where that is asked for."""
         held = row.own or row.about_others
-        initial = {name: getattr(held, name) for name in CellValues.__dataclass_fields__}
+        initial = {name: earlier.get(name, getattr(held, name)) for name in CellValues.__dataclass_fields__}
         super().__init__(data, initial={**initial, "expected": row.own.change_id if row.own else None})
 
     def cell_fields(self) -> list[forms.BoundField]:
@@ -115,3 +121,4 @@ class DefaultsForm(forms.Form):
         max_value=100,
         help_text="So many of a hundred facts that the gates placed by themselves are shown to a person afterwards.",
     )
+    note = forms.CharField(label="Why", required=False, max_length=NOTE_LENGTH, help_text=WHY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -19,10 +18,13 @@ from facts.errors import DomainError
 from facts.models import Scope
 from facts.tenancy import get_scope
 from facts.vocabulary import Level
+from governance import rule_changes
 from governance.gating import gate_preview, gate_rules
 from governance.gating.gate_preview import LOOKED_AT, Preview
-from governance.gating.gate_rules import MatrixRow
+from governance.gating.gate_rules import CellValues, MatrixRow
 from governance.gating.gates import Cell
+from governance.models import RuleSort
+from memory_site.admin_pages import rule_history
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.gate_form import (
     EVIDENCE,
@@ -34,10 +36,17 @@ from memory_site.admin_pages.gate_form import (
     PlaceForm,
 )
 from memory_site.admin_pages.governed import GovernedAdmin
+from memory_site.admin_pages.rule_history import Entry
 from memory_site.admin_pages.sight import of
 
 #: Facts of a look that are shown with their words; the counts are of all.
 SHOWN = 50
+_WORDS = {"gate_a": GATE_A, "gate_b": GATE_B, "minimum_evidence_level": EVIDENCE}
+#: What the history calls the fields.
+_LABELS = {
+    RuleSort.GATE_RULE: {name: CellForm.base_fields[name].label for name in CellValues.__dataclass_fields__},
+    RuleSort.GATE_DEFAULTS: {"preset": "Preset", "second_look_percent": "Second look, in percent"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +81,10 @@ class GateRuleAdmin(GovernedAdmin):
         """Show what holds for the scope that the address names, or for the whole account."""
         self._require(request)
         account = request.account
-        chosen = {"preset": account.gate_preset, "second_look_percent": account.second_look_percent}
-        expected = {"expected_preset": chosen["preset"], "expected_percent": chosen["second_look_percent"]}
-        return self._matrix(request, DefaultsForm(initial={**chosen, **expected}))
+        held = {"preset": account.gate_preset, "second_look_percent": account.second_look_percent}
+        expected = {"expected_preset": held["preset"], "expected_percent": held["second_look_percent"]}
+        earlier = rule_history.chosen(request, sort=RuleSort.GATE_DEFAULTS, key=gate_rules.DEFAULTS)
+        return self._matrix(request, DefaultsForm(initial={**held, **earlier, **expected}))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -84,18 +94,23 @@ class GateRuleAdmin(GovernedAdmin):
         return redirect(_cell_address(rule.scope, rule.level, rule.sensitivity))
 
     def set_defaults(self, request: HttpRequest) -> HttpResponse:
-        """Choose the preset and the share of second looks."""
+        """Look at what another preset would do, or choose it and the share of second looks."""
         self._require(request)
         form = DefaultsForm(request.POST)
+        look = None
         if form.is_valid():
             try:
-                gate_rules.set_defaults(request.principal, **form.cleaned_data)
+                if request.POST.get("decision") == "look":
+                    look = gate_preview.preview_preset(request.principal, preset=form.cleaned_data["preset"])
+                else:
+                    gate_rules.set_defaults(request.principal, **form.cleaned_data)
             except DomainError as error:
                 form.add_error(error.field if error.field in form.fields else None, error.message)
             else:
-                messages.success(request, "Set. It holds for what is proposed from now on.")
-                return redirect(_matrix_address(None))
-        return self._matrix(request, form)
+                if look is None:
+                    messages.success(request, "Set. It holds for what is proposed from now on.")
+                    return redirect(_matrix_address(None))
+        return self._matrix(request, form, look=look)
 
     def edit(self, request: HttpRequest) -> HttpResponse:
         """Show one cell; look at a change, make it, or take the rule away."""
@@ -104,7 +119,9 @@ class GateRuleAdmin(GovernedAdmin):
         scope = _scope(request, asked)
         level, sensitivity = asked.cleaned_data["level"], asked.cleaned_data["sensitivity"]
         row = gate_rules.cell_at(request.principal.account_id, scope=scope, level=level, sensitivity=sensitivity)
-        form = CellForm(request.POST or None, row=row)
+        key = gate_rules.cell_key(scope.pk if scope else None, level, sensitivity)
+        earlier = rule_history.chosen(request, sort=RuleSort.GATE_RULE, key=key)
+        form = CellForm(request.POST or None, row=row, earlier=earlier)
         look = None
         if request.method == "POST" and form.is_valid():
             try:
@@ -122,12 +139,15 @@ class GateRuleAdmin(GovernedAdmin):
             cells=_shown(row),
             matrix_address=_matrix_address(scope),
             form=form,
-            look=look,
-            looked=_looked(request, look) if look else [],
+            is_earlier=bool(earlier) and request.method == "GET",
+            **_look(request, look),
+            history=_history(request, RuleSort.GATE_RULE, key=key),
+            may_return=True,
+            return_address=f"{_cell_address(scope, level, sensitivity)}&",
         )
         return TemplateResponse(request, "memory/gate_cell.html", context)
 
-    def _matrix(self, request: HttpRequest, defaults: DefaultsForm) -> HttpResponse:
+    def _matrix(self, request: HttpRequest, defaults: DefaultsForm, *, look: Preview | None = None) -> HttpResponse:
         place = PlaceForm(request.GET)
         scope = _scope(request, place)
         rows = gate_rules.matrix(request.principal.account_id, scope=scope)
@@ -144,6 +164,10 @@ class GateRuleAdmin(GovernedAdmin):
             ],
             rules=[(rule, _cell_address(rule.scope, rule.level, rule.sensitivity)) for rule in rules[:200]],
             defaults=defaults,
+            **_look(request, look),
+            history=_history(request, RuleSort.GATE_DEFAULTS, key=gate_rules.DEFAULTS),
+            may_return=True,
+            return_address=f"{_matrix_address(None)}?",
         )
         return TemplateResponse(request, "memory/gate_matrix.html", context)
 
@@ -157,13 +181,13 @@ def _carry_out(
 ) -> Preview | None:
     """Do what the pressed button says; return what a look shows, ``None`` when something was changed."""
     what = {"scope": scope, "level": level, "sensitivity": sensitivity}
-    expected: uuid.UUID | None = form.cleaned_data["expected"]
+    change = {"expected": form.cleaned_data["expected"], "note": form.cleaned_data["note"]}
     match request.POST.get("decision"):
         case "save":
-            gate_rules.set_cell(request.principal, **what, values=form.values, expected=expected)
+            gate_rules.set_cell(request.principal, **what, values=form.values, **change)
             messages.success(request, "Set. It holds for what is proposed from now on.")
         case "remove":
-            gate_rules.remove_cell(request.principal, **what, expected=expected)
+            gate_rules.remove_cell(request.principal, **what, **change)
             messages.success(request, "The rule is gone: what is next upwards holds.")
         case "look_without":
             return gate_preview.preview(request.principal, **what, values=None, limit=_limit(form))
@@ -174,6 +198,26 @@ def _carry_out(
 
 def _limit(form: CellForm) -> int:
     return form.cleaned_data["facts"] or LOOKED_AT
+
+
+def _look(request: HttpRequest, look: Preview | None) -> dict[str, Any]:
+    """Return what the template shows of a look: its outcomes, and how many facts would turn from what to what."""
+    turns = [(*turn, count) for turn, count in sorted(look.counts.items()) if turn[0] != turn[1]] if look else []
+    return {"look": look, "looked": _looked(request, look) if look else [], "turns": turns}
+
+
+def _history(request: HttpRequest, sort: RuleSort, *, key: str) -> list[Entry]:
+    changes = rule_changes.history(request.principal.account_id, sort=sort, key=key)[: rule_history.SHOWN]
+    return rule_history.entries(changes, labels=_LABELS[sort], show=_value)
+
+
+def _value(name: str, value: Any) -> str:
+    """Return what a field said, as the form calls it."""
+    if name in _WORDS:
+        return _WORDS[name].get(value, "not understood")
+    if value is None:
+        return "never"
+    return words(value) if isinstance(value, str) else f"{value} days" if name.endswith("_days") else str(value)
 
 
 def _looked(request: HttpRequest, look: Preview) -> list[tuple[gate_preview.Outcome, str | None]]:

@@ -296,6 +296,7 @@ class ScopeFilter(admin.SimpleListFilter):
 
     title = "scope"
     parameter_name = "scope"
+    field = "scope_id"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the granted scopes."""
@@ -312,7 +313,7 @@ class ScopeFilter(admin.SimpleListFilter):
         if self.value() is None:
             return queryset
         try:
-            return queryset.filter(scope_id=uuid.UUID(self.value()))
+            return queryset.filter(**{self.field: uuid.UUID(self.value())})
         except ValueError:
             return queryset.none()
 

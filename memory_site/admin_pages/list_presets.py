@@ -39,6 +39,17 @@ PRESETS: Mapping[str, Presets] = {
             "Put off": {"state": "deferred"},
         },
     ),
+    "governance.Consent": Presets(
+        "Waiting",
+        {
+            "For over a week": {"asked": "week"},
+            "Could not be asked": {"state": "unreached"},
+            "I asked": {"by": "me"},
+            "Agreed": {"state": "granted"},
+            "Said no": {"state": "refused"},
+        },
+    ),
+    "facts.Identity": Presets("All", {"Not confirmed": {"confirmed__exact": "0"}}),
     "ingest.Action": Presets("Open", {"Mine": {"given": "me"}, "Nobody's": {"given": "nobody"}}),
     "facts.Fact": Presets(
         "All",

@@ -29,24 +29,29 @@ def _everybody(eyes: Sight) -> bool:
     return True
 
 
+def _administrators(eyes: Sight) -> bool:
+    return eyes.has_role_at_root(Role.ACCOUNT_ADMIN)
+
+
 def _curators_of_all(eyes: Sight) -> bool:
     return eyes.has_role_at_root(Role.CURATOR)
 
 
 NAMES = Page("admin:name_pairs", "Names that may be one", _curators_of_all)
 FIGURES = Page("admin:figures", "Figures", _curators)
+SCHEDULES = Page("admin:schedules", "Schedules", _administrators)
 PLAYGROUND = Page("admin:playground", "Playground", _everybody)
 
 #: Each group with its pages in their order: names of models, or pages without one.
 GROUPS: tuple[tuple[str, tuple[str | Page, ...]], ...] = (
-    ("Decide", ("Review", "ConflictSet", "Action", NAMES)),
+    ("Decide", ("Review", "ConflictSet", "Consent", "Action", NAMES)),
     ("Memory", ("Fact", "Subject", "Event", "Card", "MoodEntry", "Scope", "Suppression")),
     ("Reads", (FIGURES, "Trace", PLAYGROUND, "RetrievalProfile")),
     ("Taking in", ("SlackWorkspace", "SlackChannel", "SlackReceipt", "OptOut", "ImportRun")),
     ("Telling", ("ActionRule", "DeliveryTarget", "Delivery")),
     ("People and keys", ("Membership", "Grant", "Identity", "ApiKey", "Leaving")),
     ("Account", ("GateRule", "Account", "AuditEntry", "ForgetReceipt")),
-    ("Work", ("LongJob", "Job")),
+    ("Work", ("LongJob", "Job", SCHEDULES)),
 )
 #: Where models go that stand in no group.
 REST = "Installation"

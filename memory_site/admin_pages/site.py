@@ -19,6 +19,7 @@ from memory_site.admin_pages import (
     name_pages,
     navigation,
     playground_page,
+    schedule_page,
     sight,
     view_pages,
 )
@@ -48,6 +49,7 @@ class MemoryAdminSite(AdminSite):
             path("figures/", self.admin_view(require_GET(figures_page.show)), name="figures"),
             path("names/", self.admin_view(name_pages.decide), name="name_pairs"),
             path("playground/", self.admin_view(playground_page.ask), name="playground"),
+            path("schedules/", self.admin_view(schedule_page.show), name="schedules"),
             path("views/keep/", self.admin_view(require_POST(view_pages.keep)), name="view_keep"),
             path("views/<uuid:pk>/share/", self.admin_view(require_POST(view_pages.share)), name="view_share"),
             path("views/<uuid:pk>/remove/", self.admin_view(require_POST(view_pages.remove)), name="view_remove"),

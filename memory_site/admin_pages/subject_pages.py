@@ -57,6 +57,7 @@ def page(page_of: GovernedAdmin, request: HttpRequest, subject: Subject) -> Http
         consents=_consents(eyes, subject),
         reads=reads,
         reads_since=since,
+        may_confirm=eyes.has_role_at_root(Role.CURATOR),
         identities=list(Identity.objects.filter(subject=subject, **owned).order_by("platform", "value")[:SHOWN]),
         opted_out=OptOut.objects.filter(subject=subject, active=True, **owned).first(),
         ways=_ways(eyes, subject),

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import connection
@@ -24,6 +23,7 @@ from facts.jobs import Claim
 from facts.long_jobs import Run, Step
 from facts.models import Account
 from facts.tenancy import account_transaction
+from facts.timezones import zone_of
 from retrieval.cards import compacting, embedding
 from retrieval.cards.composing import ComposeFailed
 from retrieval.models import Card, CardKind
@@ -53,7 +53,7 @@ def night_of(timezone: str, at: datetime) -> date:
 
     Counted by the clock on the wall, so that a day has one night also where that clock is put forward or back.
     """
-    local = at.astimezone(ZoneInfo(timezone))
+    local = at.astimezone(zone_of(timezone))
     return local.date() if local.hour >= HOUR else local.date() - timedelta(days=1)
 
 
@@ -68,7 +68,7 @@ def begin_nights() -> int:
 def _submit_night(account_id: uuid.UUID) -> int:
     account = Account.objects.get(pk=account_id)
     night = night_of(account.timezone, now())
-    if night < account.created_at.astimezone(ZoneInfo(account.timezone)).date():
+    if night < account.created_at.astimezone(zone_of(account.timezone)).date():
         return 0
     with account_transaction(account_id):
         jobs.submit(account_id, kind=BEGIN, input_key=night.isoformat())

@@ -6,9 +6,10 @@ import pytest
 
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, Scope
+from governance import rule_changes
 from governance.access import Delegation
 from governance.gating import gate_rules
-from governance.models import GateRule, Role
+from governance.models import GateRule, Role, RuleSort
 from tests.factories import (
     AccountFactory,
     GateRuleFactory,
@@ -48,16 +49,18 @@ def support(account) -> Scope:
 def refused(error, *args, **fields) -> DomainError:
     """Return the refusal of setting a cell."""
     with pytest.raises(error) as caught:
-        gate_rules.set_cell(*args, **{"scope": None, "values": VALUES, "expected": None, **HERE, **fields})
+        gate_rules.set_cell(
+            *args, **{"scope": None, "values": VALUES, "expected": None, "note": "Because.", **HERE, **fields}
+        )
     return caught.value
 
 
 def test_a_cell_is_set_changed_and_removed_with_before_and_after_in_the_audit(account, administrator, support):
-    rule = gate_rules.set_cell(administrator, scope=support, **HERE, values=VALUES, expected=None)
+    rule = gate_rules.set_cell(administrator, scope=support, **HERE, values=VALUES, expected=None, note="Because.")
     first, others = rule.change_id, {**VALUES, "gate_a": "auto_reject", "revalidate_after_days": None}
-    rule = gate_rules.set_cell(administrator, scope=support, **HERE, values=others, expected=first)
+    rule = gate_rules.set_cell(administrator, scope=support, **HERE, values=others, expected=first, note="Because.")
     assert (rule.gate_a, rule.revalidate_after_days, rule.change_id == first) == ("auto_reject", None, False)
-    gate_rules.remove_cell(administrator, scope=support, **HERE, expected=rule.change_id)
+    gate_rules.remove_cell(administrator, scope=support, **HERE, expected=rule.change_id, note="Because.")
     assert not GateRule.objects.exists()
     entries = AuditEntry.objects.filter(object_type="gate_rule").order_by("seq")
     assert [(entry.action, entry.metadata["before"], entry.metadata["after"]) for entry in entries] == [
@@ -67,18 +70,35 @@ def test_a_cell_is_set_changed_and_removed_with_before_and_after_in_the_audit(ac
     ]
     assert {(entry.metadata["scope"], entry.metadata["level"]) for entry in entries} == {(str(support.id), "scope")}
     assert entries[0].group == first
+    key = gate_rules.cell_key(support.id, "scope", "internal")
+    assert [
+        (change.before, change.after, change.note, change.made_by)
+        for change in rule_changes.history(account.id, sort=RuleSort.GATE_RULE, key=key)
+    ] == [
+        (before, after, "Because.", administrator.actor.as_json())
+        for before, after in ((others, None), (VALUES, others), (None, VALUES))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("note", "code"), [(" ", "note_missing"), ("x" * 501, "invalid_note"), ("a\0b", "invalid_note")]
+)
+def test_a_change_says_why_in_plain_text(administrator, note, code):
+    error = refused(DomainError, administrator, note=note)
+    assert (error.code, error.field) == (code, "note")
+    assert not GateRule.objects.exists()
 
 
 def test_a_change_knows_what_it_changes(administrator):
-    rule = gate_rules.set_cell(administrator, scope=None, **HERE, values=VALUES, expected=None)
+    rule = gate_rules.set_cell(administrator, scope=None, **HERE, values=VALUES, expected=None, note="Because.")
     for expected in (None, unknown_id()):
         assert refused(Conflicting, administrator, expected=expected).code == "stale_version"
     with pytest.raises(Conflicting):
-        gate_rules.remove_cell(administrator, scope=None, **HERE, expected=unknown_id())
-    gate_rules.remove_cell(administrator, scope=None, **HERE, expected=rule.change_id)
+        gate_rules.remove_cell(administrator, scope=None, **HERE, expected=unknown_id(), note="Because.")
+    gate_rules.remove_cell(administrator, scope=None, **HERE, expected=rule.change_id, note="Because.")
     assert refused(Conflicting, administrator, expected=rule.change_id).code == "stale_version"
     with pytest.raises(NotFound):
-        gate_rules.remove_cell(administrator, scope=None, **HERE, expected=None)
+        gate_rules.remove_cell(administrator, scope=None, **HERE, expected=None, note="Because.")
 
 
 def test_only_administrators_and_no_keys(account, administrator):
@@ -167,7 +187,7 @@ def test_rules_of_another_account_are_not_seen(account):
 
 
 def test_what_is_built_in_is_chosen(account, administrator):
-    known = {"expected_preset": "balanced", "expected_percent": 0}
+    known = {"expected_preset": "balanced", "expected_percent": 0, "note": "A trial."}
     gate_rules.set_defaults(administrator, preset="reviewed", second_look_percent=5, **known)
     changed = Account.objects.get(pk=account.pk)
     assert (changed.gate_preset, changed.second_look_percent) == ("reviewed", 5)
@@ -175,6 +195,8 @@ def test_what_is_built_in_is_chosen(account, administrator):
         "before": {"preset": "balanced", "second_look_percent": 0},
         "after": {"preset": "reviewed", "second_look_percent": 5},
     }
+    (change,) = rule_changes.history(account.id, sort=RuleSort.GATE_DEFAULTS, key=gate_rules.DEFAULTS)
+    assert (change.note, change.after["preset"]) == ("A trial.", "reviewed")
     with pytest.raises(Conflicting):
         gate_rules.set_defaults(administrator, preset="open", second_look_percent=5, **known)
     for preset, percent, field in (("closed", 5, "preset"), ("open", 101, "second_look_percent")):
@@ -189,5 +211,7 @@ def test_a_rule_decides_from_then_on(account, administrator):
     ada = SubjectFactory(account=account)
     assert submit(ada, {"city": "Lyon"}).status == "active"
     values = {**VALUES, "gate_a": "human"}
-    gate_rules.set_cell(administrator, scope=None, level="peer", sensitivity="personal", values=values, expected=None)
+    gate_rules.set_cell(
+        administrator, scope=None, level="peer", sensitivity="personal", values=values, expected=None, note="Because."
+    )
     assert submit(ada, {"song": "one"}, predicate="likes").status == "provisional"

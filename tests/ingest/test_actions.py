@@ -568,7 +568,9 @@ def test_the_first_change_writes_the_built_in_rules_down(ana: Subject, account: 
     before = said(ana, Category.COMMITMENT)
     tell(account)
     administrator = person_in(account, role=Role.ACCOUNT_ADMIN)
-    changed = rule_editing.change_rule(administrator, key="commitment-task", values=values(), expected_version=0)
+    changed = rule_editing.change_rule(
+        administrator, key="commitment-task", values=values(), expected_version=0, note="Because."
+    )
     assert changed.version == 2
     assert {rule.key for rule in rules.rules_of(account.id)} == {rule.key for rule in BUILT_IN}
     move(before, Status.DISPUTED)
@@ -579,15 +581,17 @@ def test_the_first_change_writes_the_built_in_rules_down(ana: Subject, account: 
     assert states(before) == [("open", "")]
     assert Action.objects.get(fact=weak).rule_version == 2
     with pytest.raises(Conflicting) as stale:
-        rule_editing.change_rule(administrator, key="commitment-task", values=values(), expected_version=0)
+        rule_editing.change_rule(
+            administrator, key="commitment-task", values=values(), expected_version=0, note="Because."
+        )
     assert stale.value.code == "stale_version"
 
 
 def test_a_rule_that_is_switched_off_makes_nothing_and_a_second_one_adds(ana: Subject, account: Account) -> None:
     administrator = person_in(account, role=Role.ACCOUNT_ADMIN)
     off = values(threshold=0.85, enabled=False)
-    rule_editing.change_rule(administrator, key="commitment-task", values=off, expected_version=0)
-    rule_editing.add_rule(administrator, values=values(kind="alert", threshold=0.9))
+    rule_editing.change_rule(administrator, key="commitment-task", values=off, expected_version=0, note="Because.")
+    rule_editing.add_rule(administrator, values=values(kind="alert", threshold=0.9), note="Because.")
     fact = said(ana, Category.COMMITMENT)
     tell(account)
     assert list(Action.objects.filter(fact=fact).values_list("kind", flat=True)) == ["alert"]
@@ -621,14 +625,14 @@ def test_a_look_shows_what_a_change_would_do_and_does_nothing(ana: Subject, acco
 )
 def test_what_a_rule_must_say(account: Account, fields: dict[str, Any], field: str) -> None:
     with pytest.raises(DomainError) as refused:
-        rule_editing.add_rule(person_in(account, role=Role.ACCOUNT_ADMIN), values=values(**fields))
+        rule_editing.add_rule(person_in(account, role=Role.ACCOUNT_ADMIN), values=values(**fields), note="Because.")
     assert (refused.value.code, refused.value.field) == ("invalid_rule", field)
 
 
 def test_only_administrators_change_rules(account: Account) -> None:
     for principal in (person_in(account), key_principal(account)):
         with pytest.raises(Refused):
-            rule_editing.add_rule(principal, values=values())
+            rule_editing.add_rule(principal, values=values(), note="Because.")
 
 
 # Erasure

@@ -10,6 +10,7 @@ import pytest
 
 from facts.models import Account, Identity, Job, Membership, Subject
 from facts.tenancy import account_transaction
+from governance import identities
 from governance.access import person
 from governance.models import Consent, ConsentLink, ConsentStatus, Role
 from governance.sharing import consent_links, consents, promotions
@@ -97,6 +98,35 @@ def test_the_address_with_which_somebody_signs_in_confirms(account: Account, wor
     # A second one that a caller names neither takes the message nor keeps it from arriving.
     claimed(account, subject="ada", platform="slack", value="U666")
     assert reached_at(account, "ada") == ("T1", "U8")
+
+
+def test_a_curators_word_brings_messages_and_no_question_of_consent(account: Account, slack: SlackServer) -> None:
+    claimed(account, subject="victim", platform="slack", value="U666")
+    named = Identity.objects.get(value="U666")
+    curator = person_in(account)
+    identities.confirm(curator, named.id, subject_id=named.subject_id)
+    assert reached_at(account, "victim") == ("T1", "U666")
+    fact = FactFactory(subject=named.subject, statement="The victim likes tea.", sensitivity="personal")
+    promotions.request_promotion(curator, fact_id=fact.id, target="/", reason="For all.")
+    assert not Delivery.objects.exists()
+    # Nor by a delivery that was asked for while the platform was certain.
+    consent = Consent.objects.get()
+    outbox.request(account.id, about=consent_asking.ABOUT, object_id=consent.id, key="two", recipient=named.subject)
+    assert sending.send_due(account.id) == 0
+    assert slack.posted == []
+    # What follows from a curator's word is not the workspace's, and the workspace's own word takes its place.
+    people.refresh(account.id, member("U666", email="evil@example.org"))
+    assert not Identity.objects.get(value="evil@example.org").confirmed
+    people.register(account.id, [member("U9", handle="ben")])
+    own = Identity.objects.get(value="U9")
+    identities.take_back(curator, own.id)
+    identities.confirm(curator, own.id, subject_id=own.subject_id)
+    made = MembershipFactory(account=account, subject=own.subject)
+    made.user.email = "ben@example.org"
+    made.user.save()
+    people.refresh(account.id, member("U9", email="ben@example.org"))
+    own.refresh_from_db()
+    assert (own.confirmed, own.confirmed_by) == (True, None)
 
 
 def test_a_delivery_is_not_sent_to_whom_a_caller_named(account: Account, slack: SlackServer) -> None:

@@ -105,6 +105,7 @@ def test_a_rule_is_looked_at_and_set(browser: Client, action: Action) -> None:
     assert b"built-in" in browser.get(RULES).content
     address = reverse("admin:action_rule_edit", args=["commitment-task"])
     typed = {"expected": "0", "category": "commitment", "threshold": "0.95", "kind": "task", "notice_to": "nobody"}
+    typed["note"] = "Fewer tasks."
     looked = browser.post(address, {**typed, "enabled": "on", "decision": "look"})
     assert looked.context["looks"] is not None
     assert not ActionRule.objects.exists()
@@ -115,6 +116,12 @@ def test_a_rule_is_looked_at_and_set(browser: Client, action: Action) -> None:
     assert browser.get(RULES).context["built_in"] is False
     row = ActionRule.objects.get(key="commitment-task")
     assert browser.get(reverse("admin:ingest_actionrule_change", args=[row.pk])).url == address
+    (entry,) = browser.get(address).context["history"]
+    assert (entry.verb, entry.change.note) == ("changed", "Fewer tasks.")
+    assert [(line.label, line.before, line.after) for line in entry.lines] == [("Threshold", "0.85", "0.95")]
+    assert browser.get(f"{address}?from={entry.change.pk}").context["form"]["threshold"].value() == 0.95
+    silent = browser.post(address, {**typed, "expected": "2", "note": "", "enabled": "on", "decision": "save"})
+    assert silent.context["form"].errors["note"]
     stale = browser.post(address, {**typed, "enabled": "on", "decision": "save"})
     assert "meanwhile" in stale.content.decode()
     assert browser.post(reverse("admin:action_rule_new"), {**typed, "decision": "save"}).status_code == 302

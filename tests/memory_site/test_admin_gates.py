@@ -32,6 +32,7 @@ TYPED = {
     "minimum_corroboration": "0",
     "revalidate_after_days": "",
     "review_due_days": "7",
+    "note": "A trial.",
 }
 
 
@@ -84,8 +85,28 @@ def test_a_rule_is_set_changed_and_taken_away(browser: Client, support: Scope) -
     assert rule.revalidate_after_days == 90
     stale = browser.post(HERE, {**TYPED, **known, "decision": "remove"})
     assert b"Somebody else has changed it meanwhile." in stale.content
-    browser.post(HERE, {**TYPED, "expected": str(rule.change_id), "decision": "remove"})
+    browser.post(
+        HERE, {**TYPED, "expected": str(rule.change_id), "decision": "remove", "note": "It was <b>enough</b>."}
+    )
     assert not GateRule.objects.exists()
+    page = browser.get(HERE)
+    assert [(entry.verb, entry.change.note) for entry in page.context["history"]] == [
+        ("removed", "It was <b>enough</b>."),
+        ("changed", "A trial."),
+        ("set", "A trial."),
+    ]
+    assert [(line.label, line.before, line.after) for line in page.context["history"][1].lines] == [
+        ("Asked about again after", "never", "90 days")
+    ]
+    assert b"It was <b>enough</b>." not in page.content
+    first = page.context["history"][2].change
+    form = browser.get(f"{HERE}&from={first.pk}").context["form"]
+    assert (form["gate_a"].value(), form["revalidate_after_days"].value(), form["expected"].value()) == (
+        "human",
+        None,
+        None,
+    )
+    assert browser.get(f"{HERE}&from={unknown_id()}").context["form"]["gate_a"].value() == "auto_keep"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +117,7 @@ def test_a_rule_is_set_changed_and_taken_away(browser: Client, support: Scope) -
         ({"minimum_corroboration": "many"}, "minimum_corroboration"),
         ({"revalidate_after_days": "0"}, "revalidate_after_days"),
         ({"review_due_days": ""}, "review_due_days"),
+        ({"note": " "}, "note"),
         ({"expected": "x"}, "expected"),
         ({"expected": str(unknown_id())}, "expected"),
     ],
@@ -123,12 +145,25 @@ def test_a_look_shows_outcomes_without_words_that_are_not_for_the_reader(
 
 
 def test_what_is_built_in_is_chosen(account: Account, browser: Client) -> None:
-    known = {"expected_preset": "balanced", "expected_percent": "0"}
+    known = {"expected_preset": "balanced", "expected_percent": "0", "note": "A trial."}
     browser.post(reverse("admin:gate_defaults"), {**known, "preset": "reviewed", "second_look_percent": "5"})
     account.refresh_from_db()
     assert (account.gate_preset, account.second_look_percent) == ("reviewed", 5)
     page = browser.post(reverse("admin:gate_defaults"), {**known, "preset": "open", "second_look_percent": "5"})
     assert b"Somebody else has changed it meanwhile." in page.content
+
+
+def test_a_look_at_another_preset_counts_what_would_go_another_way(account: Account, browser: Client) -> None:
+    ada = SubjectFactory(account=account, key="ada")
+    FactFactory(subject=ada, statement="Ada lives in Lyon.")
+    typed = {"expected_preset": "balanced", "expected_percent": "0", "second_look_percent": "0", "decision": "look"}
+    page = browser.post(reverse("admin:gate_defaults"), {**typed, "preset": "reviewed"})
+    assert page.context["turns"] == [("active", "provisional", 1)]
+    assert b"1 of the last 1</b> proposed facts would go another way" in page.content
+    page = browser.post(reverse("admin:gate_defaults"), {**typed, "preset": "balanced"})
+    assert (page.context["turns"], len(page.context["look"].outcomes)) == ([], 1)
+    account.refresh_from_db()
+    assert account.gate_preset == "balanced"
 
 
 def test_nobody_else_gets_in(account: Account, support: Scope) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django_q.models import Schedule
 
+from facts.models import User
+from governance.models import Role
 from memory_site import queue, scheduled_runs, schedules
 from memory_site.models import ScheduledRun
 from memory_site.schedules import Entry
+from tests.admin_scene import sign_in
+from tests.factories import person_in
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -48,7 +53,37 @@ def test_a_run_that_fails_is_not_completed(monkeypatch) -> None:
     _at(monkeypatch, MOMENT + timedelta(hours=1))
     with pytest.raises(queue.TaskFailed):
         queue.run_scheduled("sweep", f"{__name__}.fail")
-    assert ScheduledRun.objects.get().completed_at == MOMENT
+    run = ScheduledRun.objects.get()
+    later = MOMENT + timedelta(hours=1)
+    assert (run.completed_at, run.failed_at, run.error_class) == (MOMENT, later, "RuntimeError")
+    table = (Entry("sweep", "a.b", minutes=5),)
+    schedules.sync(table)
+    (one,) = scheduled_runs.planned(at=later, table=table)
+    assert (one.state.is_failing, one.next_at, one.entry.rhythm) == (True, later, "every 5 minutes")
+    queue.run_scheduled("sweep", f"{__name__}.three")
+    assert not scheduled_runs.states(at=later, table=table)[0].is_failing
+
+
+@pytest.mark.django_db
+def test_what_runs_by_the_clock_can_be_looked_at_and_run_soon(monkeypatch, account, client) -> None:
+    _at(monkeypatch, MOMENT)
+    administrator = person_in(account, role=Role.ACCOUNT_ADMIN)
+    sign_in(client, administrator)
+    schedules.sync()
+    with pytest.raises(queue.TaskFailed):
+        queue.run_scheduled("expire facts", f"{__name__}.fail")
+    page = client.get("/admin/schedules/")
+    assert page.context["failing"] == ["expire facts"]
+    assert b"<code>RuntimeError</code>" in page.content
+    assert [does for _, does in page.context["planned"] if not does] == []
+    Schedule.objects.update(next_run=MOMENT + timedelta(days=1))
+    assert client.post("/admin/schedules/", {"name": "expire facts"}).status_code == 403
+    User.objects.filter(memberships__id=administrator.membership_id).update(is_superuser=True)
+    assert client.post("/admin/schedules/", {"name": "no such"}).status_code == 404
+    assert client.post("/admin/schedules/", {"name": "expire facts"}).status_code == 302
+    assert list(Schedule.objects.filter(next_run=MOMENT).values_list("name", flat=True)) == ["expire facts"]
+    sign_in(client, person_in(account))
+    assert client.get("/admin/schedules/").status_code == 403
 
 
 @pytest.mark.django_db
