@@ -13,15 +13,19 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from facts.audience import Reader
+from facts.embedding import Embedded
+from facts.errors import DomainError
 from facts.models import Event, Evidence, Fact, Identity, Relation, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.tenancy import present
 from facts.vocabulary import RelationKind, SourceType, Status, SubjectKind
 from governance.access import Principal
 from retrieval import candidates
-from retrieval.cards.summaries import Summary, of_entities
+from retrieval.cards.summaries import Listed, Summary, closest, of_entities
+from retrieval.embedders import registry
+from retrieval.embedders.base import EmbeddingUnavailable
 from retrieval.traces import selectors
-from retrieval.visibility import of_reader
+from retrieval.visibility import Visibility, of_reader
 
 #: The names of entities there, and the kinds of subjects here; the first is what a new one becomes.
 ENTITY_KINDS: dict[str, tuple[str, ...]] = {
@@ -40,6 +44,8 @@ SOURCE_OF = {source: source for source in SourceType.values} | {
 }
 #: Facts of one entity that its context shows, as the seed's nightly summary looks at.
 SHOWN = 50
+#: Seconds that an embedder may take for what somebody looks for.
+PATIENCE = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,18 +156,41 @@ def counts(sight: Sight) -> dict[str, Any]:
     }
 
 
-def summaries(
-    sight: Sight, *, entity_type: str, entity_id: str = "", after: uuid.UUID | None = None, limit: int = SHOWN
-) -> list[Summary]:
+def summaries(sight: Sight, *, entity_type: str, after: uuid.UUID | None = None, limit: int = SHOWN) -> Listed:
     """Return what is summed up of entities, of all types when ``entity_type`` is empty, in the order of their ids."""
-    account_id = sight.principal.account_id
-    visible = of_reader(sight.reader, sight.scopes, account_id=account_id)
-    kinds = ENTITY_KINDS[entity_type] if entity_type else ()
-    if not entity_id:
-        return of_entities(visible, kinds=kinds, after=after, limit=limit)
-    meant = entities(account_id, entity_type, entity_id)
-    return [
-        summary
-        for subject in meant
-        for summary in of_entities(visible, kinds=kinds, subject_id=subject.pk, limit=limit)
-    ]
+    return of_entities(_visible(sight), kinds=_kinds(entity_type), after=after, limit=limit)
+
+
+def summaries_like(sight: Sight, *, entity_type: str, vector: Embedded, limit: int = SHOWN) -> list[Summary]:
+    """Return what is summed up of entities, what is closest to ``vector`` in meaning first."""
+    return closest(_visible(sight), vector=vector, kinds=_kinds(entity_type), limit=limit)
+
+
+def vector_of(account_id: uuid.UUID, query: str) -> Embedded:
+    """Return what :func:`summaries_like` compares with. Outside of any transaction: an embedder may be somebody else's.
+
+    Raises ``DomainError`` (``embedding_unavailable``).
+    """
+    try:
+        return registry.embed_query(account_id=account_id, text=query, seconds=PATIENCE)
+    except EmbeddingUnavailable as error:
+        message = "Nothing can be compared by meaning now: no embedder answers."
+        raise DomainError(message, code="embedding_unavailable", field="query", status=503) from error
+
+
+def summary(sight: Sight, *, entity_type: str, entity_id: str) -> Summary | None:
+    """Return what is summed up of one entity: of several scopes, the oldest summary."""
+    visible = _visible(sight)
+    for subject in entities(sight.principal.account_id, entity_type, entity_id):
+        found = of_entities(visible, kinds=_kinds(entity_type), subject_id=subject.pk, limit=1).summaries
+        if found:
+            return found[0]
+    return None
+
+
+def _visible(sight: Sight) -> Visibility:
+    return of_reader(sight.reader, sight.scopes, account_id=sight.principal.account_id)
+
+
+def _kinds(entity_type: str) -> tuple[str, ...]:
+    return ENTITY_KINDS[entity_type] if entity_type else ()

@@ -51,6 +51,7 @@ TABLE: tuple[Code, ...] = (
     Code("rate_limited", 429, "Too many requests; Retry-After says when to come back."),
     Code("internal_error", 500, "Something went wrong here; the request id finds it in the log."),
     Code("unavailable", 503, "The store is out of reach for the moment; try again."),
+    Code("embedding_unavailable", 503, "Nothing can be compared by meaning: no embedder answers."),
     # Capture
     Code("batch_too_large", 422, "A batch holds too many events."),
     Code("event_too_large", 422, "An event holds too much."),

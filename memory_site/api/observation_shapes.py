@@ -50,6 +50,7 @@ class SummariesQuery(SightQuery, PageFields):
     """Which summaries to list."""
 
     entityType = serializers.ChoiceField(choices=ENTITY_TYPES, required=False)
+    query = optional_text(2_000, "What somebody is looking for: what is closest to it in meaning comes first.")
 
 
 class TimelinePageQuery(SightQuery, PageFields):

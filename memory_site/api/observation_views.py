@@ -145,7 +145,9 @@ class SummariesView(APIView):
     @extend_schema(
         operation_id="context_summaries_list",
         summary="List summaries of entities",
-        description="Line by line, as far as the caller may see every observation that a line rests on.",
+        description="Line by line, as far as the caller may see every observation that a line rests on. A page may "
+        "hold fewer than `limit`, even none, while `next_cursor` leads on. With `query` those closest in meaning come "
+        "first, `limit` of them without further pages; what was said today counts from the next night on.",
         tags=[TAG],
         parameters=[shapes.SummariesQuery],
         responses=shapes.SummaryPage,
@@ -154,20 +156,18 @@ class SummariesView(APIView):
         """List a page; what says nothing to the caller is left out of it."""
         principal = principal_of(request)
         values = query_of(request, shapes.SummariesQuery)
+        wanted = {"entity_type": values.get("entityType") or "", "limit": values["limit"]}
+        query = (values.get("query") or "").strip()
+        vector = observations.vector_of(principal.account_id, query) if query else None
         with account_transaction(principal.account_id):
             sight = _sight(principal, values)
+            if vector is not None:
+                found = observations.summaries_like(sight, **wanted, vector=vector)
+                return Response({"summaries": [shapes.summary(row) for row in found], "next_cursor": None})
             after = place_of(values["cursor"], listing="summaries") if values.get("cursor") else None
-            found = observations.summaries(
-                sight, entity_type=values.get("entityType") or "", after=after, limit=values["limit"] + 1
-            )
-            shown = found[: values["limit"]]
-            more = len(found) > len(shown)
-            return Response(
-                {
-                    "summaries": [shapes.summary(row) for row in shown],
-                    "next_cursor": cursor_for(shown[-1].id, listing="summaries") if more else None,
-                }
-            )
+            listed = observations.summaries(sight, **wanted, after=after)
+            on = cursor_for(listed.stopped_at, listing="summaries") if listed.stopped_at is not None else None
+            return Response({"summaries": [shapes.summary(row) for row in listed.summaries], "next_cursor": on})
 
 
 class EntityView(APIView):
@@ -187,13 +187,13 @@ class EntityView(APIView):
         values = query_of(request, shapes.SightQuery)
         with account_transaction(principal.account_id):
             sight = _sight(principal, values, entity_type=entity_type, entity_id=entity_id)
-            summaries = observations.summaries(sight, entity_type=entity_type, entity_id=entity_id)
+            summary = observations.summary(sight, entity_type=entity_type, entity_id=entity_id)
             rows = list(observations.find(sight, entity_type=entity_type, entity_id=entity_id)[:SHOWN])
             return Response(
                 {
                     "entityType": entity_type,
                     "entityId": entity_id,
-                    "summary": shapes.summary(summaries[0]) if summaries else None,
+                    "summary": shapes.summary(summary) if summary else None,
                     "observations": shapes.observations(sight, rows),
                 }
             )

@@ -7,6 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from django.db.models import Q, QuerySet
+from pgvector.django import CosineDistance
+
+from facts import embedding
+from facts.embedding import Embedded
 from facts.models import Subject
 from retrieval import candidates
 from retrieval.candidates import FactRow, Question
@@ -18,6 +23,8 @@ from retrieval.visibility import Visibility
 
 #: The only type that an earlier system has, by which its clients filter.
 PROFILE = "profile"
+#: Cards looked at together, and in all for one page.
+BATCH, LOOKED_AT = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +63,14 @@ class Summary:
         return "\n".join(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Summaries in the order of their ids. ``stopped_at``: the card behind which there may be more, if any."""
+
+    summaries: list[Summary]
+    stopped_at: uuid.UUID | None
+
+
 def of_entities(
     visible: Visibility,
     *,
@@ -63,42 +78,54 @@ def of_entities(
     subject_id: uuid.UUID | None = None,
     after: uuid.UUID | None = None,
     limit: int = 50,
-) -> list[Summary]:
-    """Return the summaries of the scopes of ``visible`` that say something to its reader, in the order of their ids.
+) -> Listed:
+    """Return up to ``limit`` summaries of the scopes of ``visible`` that say something to its reader.
 
     They begin behind ``after``. ``kinds`` narrows to kinds of subjects, ``subject_id`` to one subject. A reader has
-    its own profile instead of the one that is for everybody. Runs inside the account; three queries for each ``limit``
-    cards looked at.
+    its own profile instead of the one that is for everybody. Runs inside the account; three queries for each
+    :data:`BATCH` cards looked at, and no more than :data:`LOOKED_AT` of these: a page may hold fewer, even none,
+    although there are more behind it.
     """
     found: list[Summary] = []
-    while len(found) < limit:
-        cards = _cards(visible, subject_id=subject_id, after=after, limit=limit)
-        if not cards:
-            break
-        after = cards[-1].pk
+    for _ in range(LOOKED_AT // BATCH):
+        cards = _cards(visible, subject_id=subject_id, after=after)
         found += _summed_up(_about(cards, kinds), visible)
-    return found[:limit]
+        if len(found) > limit:
+            return Listed(summaries=found[:limit], stopped_at=found[limit - 1].id)
+        if len(cards) < BATCH:
+            return Listed(summaries=found, stopped_at=None)
+        after = cards[-1].pk
+    return Listed(summaries=found, stopped_at=after)
 
 
-def _cards(visible: Visibility, *, subject_id: uuid.UUID | None, after: uuid.UUID | None, limit: int) -> list[Card]:
-    reader = visible.reader.subject_id
-    cards = Card.objects.filter(
-        account_id=visible.account_id, scope_id__in=visible.scope_ids, kind=CardKind.SHARED_PROFILE
-    ).exclude(key=str(reader))
-    if reader is not None:
-        own = Card.objects.filter(
-            account_id=visible.account_id,
-            scope_id__in=visible.scope_ids,
-            kind=CardKind.SUBJECT_PROFILE,
-            subject_id=reader,
-        )
-        cards = cards | own
+def closest(visible: Visibility, *, vector: Embedded, kinds: Collection[str] = (), limit: int = 50) -> list[Summary]:
+    """Return the summaries closest in meaning to what somebody looks for, of which ``vector`` is made, closest first.
+
+    Of the :data:`BATCH` cards whose words are closest, what the reader may see. What a card has come to say since it
+    was embedded moves it only from the next night on; what was forgotten of it moves it no more at all.
+    """
+    near = CosineDistance("vector__h", vector.numbers.tolist())
+    embedded = _of_reader(visible).filter(vector__space=embedding.space(vector.identity).id)
+    cards = list(embedded.annotate(distance=near).order_by("distance", "id")[:BATCH])
+    return _summed_up(_about(cards, kinds), visible)[:limit]
+
+
+def _cards(visible: Visibility, *, subject_id: uuid.UUID | None, after: uuid.UUID | None) -> list[Card]:
+    cards = _of_reader(visible)
     if after is not None:
         cards = cards.filter(id__gt=after)
     if subject_id is not None:
-        mine = cards.filter(subject_id=subject_id)
-        cards = mine | cards.filter(key=str(subject_id))
-    return list(cards.exclude(builder="").select_related("scope").order_by("id")[:limit])
+        cards = cards.filter(Q(subject_id=subject_id) | Q(key=str(subject_id)))
+    return list(cards.order_by("id")[:BATCH])
+
+
+def _of_reader(visible: Visibility) -> QuerySet[Card]:
+    """Return the profiles that are for a reader: their own, and of all others those for everybody."""
+    reader = visible.reader.subject_id
+    shared = Q(kind=CardKind.SHARED_PROFILE) & ~Q(key=str(reader))
+    own = Q(kind=CardKind.SUBJECT_PROFILE, subject_id=reader) if reader is not None else Q(pk__in=[])
+    cards = Card.objects.filter(shared | own, account_id=visible.account_id, scope_id__in=visible.scope_ids)
+    return cards.exclude(builder="").select_related("scope")
 
 
 def _about(cards: Sequence[Card], kinds: Collection[str]) -> list[tuple[Card, Subject]]:
