@@ -9,6 +9,7 @@ from facts.isolation import each_account
 from facts.models import Account
 from facts.tenancy import account_transaction
 from ingest import batch_reading, batches, line, processing
+from ingest.deliveries import outbox
 from ingest.imports import running
 from ingest.reasoning import passing
 from ingest.slack import asking, receiving
@@ -77,3 +78,18 @@ def prune_slack() -> None:
             return receiving.prune(account_id)
 
     each_account(Account.objects.values_list("id", flat=True), prune, name="prune_slack")
+
+
+def prune_deliveries() -> None:
+    """Delete the records of deliveries that are over for long, in every account."""
+
+    def prune(account_id: uuid.UUID) -> int:
+        pruned = outbox.PRUNED_AT_ONCE
+        total = 0
+        while pruned == outbox.PRUNED_AT_ONCE:
+            with account_transaction(account_id):
+                pruned = outbox.prune(account_id)
+            total += pruned
+        return total
+
+    each_account(Account.objects.values_list("id", flat=True), prune, name="prune_deliveries")

@@ -636,6 +636,14 @@ TABLE: tuple[Setting, ...] = (
         "Ingestion",
     ),
     Setting(
+        "MEMORY_DELIVERY_DAYS",
+        integer,
+        90,
+        "Days that the record of a delivery is kept once it was sent, cancelled or not told; 0: for good. What was "
+        "given up waits for a person.",
+        "Ingestion",
+    ),
+    Setting(
         "REVIEW_GRACE_DAYS",
         integer,
         7,

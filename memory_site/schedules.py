@@ -61,6 +61,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("keep statistics", "retrieval.tasks.keep_statistics", minutes=5),
     Entry("prune task results", "memory_site.queue.prune_results", cron="40 2 * * *"),
     Entry("prune receipts of Slack", "ingest.tasks.prune_slack", cron="45 2 * * *"),
+    Entry("prune deliveries", "ingest.tasks.prune_deliveries", cron="35 2 * * *"),
     Entry("prune uploads", "ingest.tasks.prune_uploads", cron="55 2 * * *"),
     Entry("prune told changes", "facts.outbox.prune_everywhere", cron="50 2 * * *"),
     Entry("prune answers and counts", "memory_site.api.pruning.prune", cron="25 * * * *"),

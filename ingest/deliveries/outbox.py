@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
+from datetime import timedelta
+
+from django.conf import settings
 
 from facts import audit
 from facts.clock import now
 from facts.errors import Conflicting, NotFound, Refused
-from facts.ids import new_id
+from facts.ids import lower_bound, new_id
 from facts.models import Subject
 from governance.access import Principal, has_role
 from governance.models import Role
@@ -21,6 +24,10 @@ from ingest.models import Delivery, DeliveryState, DeliveryTarget
 WITHDRAWN = "withdrawn"
 #: Why one was not told that comes back when its fact does.
 FACT_WAS_AWAY = ("conflict_open", "fact_not_current", "source_forgotten")
+#: What is over by itself. What was given up waits for a person, however long.
+OVER = (DeliveryState.SENT, DeliveryState.CANCELLED, DeliveryState.SUPPRESSED)
+#: Records deleted in one transaction.
+PRUNED_AT_ONCE = 1_000
 
 
 def request(
@@ -116,3 +123,20 @@ def send_again(principal: Principal, delivery_id: uuid.UUID) -> Delivery:
     )
     delivery.refresh_from_db()
     return delivery
+
+
+def prune(account_id: uuid.UUID) -> int:
+    """Delete the oldest records of what is over for ``MEMORY_DELIVERY_DAYS``, up to :data:`PRUNED_AT_ONCE`.
+
+    Returns how many; 0 days keep them for good. In the caller's account transaction. What was cancelled or not told
+    does not come back with its object after that.
+    """
+    if not settings.MEMORY_DELIVERY_DAYS:
+        return 0
+    before = now() - timedelta(days=settings.MEMORY_DELIVERY_DAYS)
+    # Nothing ends before it was asked for, so that old ids are all that has to be looked through.
+    over = Delivery.objects.filter(
+        account_id=account_id, state__in=OVER, pk__lt=lower_bound(before), finished_at__lt=before
+    )
+    oldest = list(over.order_by("pk").values_list("pk", flat=True)[:PRUNED_AT_ONCE])
+    return over.filter(pk__in=oldest).delete()[0]

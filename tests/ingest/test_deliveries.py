@@ -17,10 +17,12 @@ from django.db import connection, connections
 
 from facts.clock import now
 from facts.errors import Conflicting, DomainError, Refused
+from facts.ids import lower_bound
 from facts.models import Account, AuditEntry, Subject
 from facts.tenancy import account_transaction
 from governance import leaving
 from governance.models import LeaversFacts, Role
+from ingest import tasks
 from ingest.deliveries import contents, outbox, sending, targets, ways
 from ingest.deliveries.contents import Content, NotToBeTold
 from ingest.deliveries.senders import slack as slack_sender
@@ -610,3 +612,30 @@ def test_who_left_the_account_is_told_nothing_more(account: Account, mail: MailS
     assert sending.send_due(account.id) == 0
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason, mail.recipients) == (DeliveryState.SUPPRESSED, "person_left", [])
+
+
+def test_records_of_what_is_long_over_go_and_what_waits_for_a_person_stays(
+    account: Account, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = target(account, "webhook", "https://example.org/hook")
+    monkeypatch.setattr(outbox, "PRUNED_AT_ONCE", 2)
+    for state in DeliveryState.values:
+        for age, ended in ((100, 91), (100, 89), (80, 79)):
+            Delivery.objects.create(
+                id=uuid.UUID(int=lower_bound(now() - timedelta(days=age)).int + Delivery.objects.count()),
+                account=account,
+                target=place,
+                about="note",
+                object_id=account.id,
+                key=f"{state} {ended}",
+                state=state,
+                finished_at=None if state in {"pending", "sending"} else now() - timedelta(days=ended),
+            )
+    everything = set(Delivery.objects.values_list("key", flat=True))
+    settings.MEMORY_DELIVERY_DAYS = 0
+    tasks.prune_deliveries()
+    assert set(Delivery.objects.values_list("key", flat=True)) == everything
+    settings.MEMORY_DELIVERY_DAYS = 90
+    tasks.prune_deliveries()
+    gone = everything - set(Delivery.objects.values_list("key", flat=True))
+    assert gone == {"sent 91", "cancelled 91", "suppressed 91"}
