@@ -28,7 +28,7 @@ def show(request: HttpRequest) -> HttpResponse:
     days, wrong = period.chosen(request.GET)
     path, purpose = typed(request.GET, "scope"), request.GET.get("purpose") or None
     scopes, paths = asked.narrowed(eyes, path)
-    found = asked.find(Asked(eyes=eyes, period=days, scopes=scopes, paths=paths, purpose=purpose))
+    found = asked.find(Asked(eyes=eyes, period=days, path=path, scopes=scopes, paths=paths, purpose=purpose))
     shown = [*read_sections.sections(found), *work_sections.sections(found)]
     if wanted := request.GET.get("csv"):
         return _file(next((section for section in shown if section.key == wanted), None), days)

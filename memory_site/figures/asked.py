@@ -26,10 +26,14 @@ _OF_SCOPES = tuple(name for name in FigureName if name not in _OF_MODELS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The days, the scopes (``paths`` ``None``: all of the account) and the purpose, and who asks."""
+    """The days, the scopes (``paths`` ``None``: all of the account) and the purpose, and who asks.
+
+    ``path`` is the scope that was chosen, those below it included; empty: everywhere.
+    """
 
     eyes: Sight
     period: Period
+    path: str
     scopes: Sequence[Scope]
     paths: list[str] | None
     purpose: str | None
@@ -74,6 +78,11 @@ class Found:
     began: date
     conflicts: dict[str, Waiting]
     reviews: dict[str, Waiting]
+
+    @property
+    def was_there(self) -> bool:
+        """Whether there was an account on any of the days: before that nothing is 0, it was not measured."""
+        return self.now.period.last >= self.began
 
 
 def find(asked: Asked) -> Found:

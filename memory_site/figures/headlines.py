@@ -84,7 +84,7 @@ def _headline(
     written: Callable[[float | None], str],
     in_points: bool,
 ) -> Headline:
-    value = of(found.now)
+    value = of(found.now) if found.was_there else None
     before = of(found.before) if found.before is not None else None
     return Headline(
         label, written(value), written(before), difference(value, before, written=written, in_points=in_points)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -15,13 +16,16 @@ from memory_site.figures.asked import Found
 from memory_site.figures.charts import Series
 from memory_site.figures.headlines import WASTED
 from memory_site.figures.tables import NOT_MEASURED, Row, Section, day, milliseconds, number, percent, share
+from retrieval.context import gate
 from retrieval.context.packet import EmptyReason
 from retrieval.models import TraceKind
+from retrieval.profiles.overrides import resolve_context
 from retrieval.read_stats import DISTANCE_STEP, DISTANCES_OF, GATED, OTHERWISE, SERVED, TOTAL
 from retrieval.statistics import Figures
 from retrieval.traces.reasons import MEANING, Reason
 
 INJECTION_RATE = "The share of context calls that served at least one fact. A day without calls has none."
+NO_CALLS = "No context call in these days. Applications make them with POST /v1/context; the playground shows one."
 #: Groups that a table lists; the others are told together.
 MOST_ROWS = 20
 #: How exact percentiles are that are read out of counts by bucket.
@@ -48,13 +52,14 @@ def sections(found: Found) -> list[Section]:
         _decisions(found),
         _ratings(found),
         _latency(found),
+        _latency_days(found),
         _gate(found),
     ]
 
 
 def _by_day(found: Found) -> Section:
     days = found.now.period.days
-    by_day = [found.now.reads.by_day.get(each, Figures()) for each in days]
+    by_day = [_of_day(found, each) for each in days]
     slow = [quantile(found.now.reads.totals.get(each, {}), 0.95) for each in days]
     return Section(
         key="days",
@@ -64,7 +69,7 @@ def _by_day(found: Found) -> Section:
             "days",
             title="Injection rate by day",
             labels=[day(each) for each in days],
-            series=[Series("Injection rate", [figures.injection_rate for figures in by_day])],
+            series=[Series("Injection rate", [figures and figures.injection_rate for figures in by_day])],
             shown=percent,
             top=1.0,
         ),
@@ -102,10 +107,19 @@ def _groups(key: str, title: str, column: str, groups: Iterable[tuple[str, Figur
         ),
         columns=(column, *_GROUP_COLUMNS),
         rows=rows,
+        empty=NO_CALLS,
     )
 
 
-def _cells(figures: Figures) -> tuple[str, ...]:
+def _of_day(found: Found, each: date) -> Figures | None:
+    """Return the reads of a day; ``None`` of one on which there was no account yet, so that nobody could read."""
+    there = Figures() if each >= found.began else None
+    return found.now.reads.by_day.get(each, there)
+
+
+def _cells(figures: Figures | None) -> tuple[str, ...]:
+    if figures is None:
+        return (NOT_MEASURED,) * len(_GROUP_COLUMNS)
     return (
         number(figures.calls),
         number(figures.calls_with_facts),
@@ -117,8 +131,8 @@ def _cells(figures: Figures) -> tuple[str, ...]:
 
 
 def _kinds(found: Found) -> Section:
-    rows = []
-    for kind, name in _KINDS.items():
+    rows: list[Row] = []
+    for kind, name in _KINDS.items() if found.was_there else ():
         figures = found.now.reads.by_kind.get(kind.value, Figures())
         rows.append(
             Row((name, number(figures.calls), number(figures.served), number(figures.degraded), number(figures.failed)))
@@ -129,6 +143,7 @@ def _kinds(found: Found) -> Section:
         definition="Context calls beside searches and questions answered in words, which have no injection rate.",
         columns=("Read", "Calls", "Served", "Degraded", "Failed"),
         rows=rows,
+        empty="The account was not there yet.",
     )
 
 
@@ -155,7 +170,7 @@ def _empty(found: Found) -> Section:
             )
             for reason in reasons
         ],
-        empty="No context call of these days was empty.",
+        empty="No context call of these days was empty." if total.calls else NO_CALLS,
     )
 
 
@@ -188,7 +203,7 @@ def _decisions(found: Found) -> Section:
             for reason in reasons
         ],
         texts=3,
-        empty="No context call of these days considered anything.",
+        empty="No context call of these days considered anything." if total.calls else NO_CALLS,
     )
 
 
@@ -203,6 +218,7 @@ def _ratings(found: Found) -> Section:
         definition="What readers said of reads and facts that they were served. Irrelevant and incorrect count as "
         f"served in vain: {percent(share(wasted, told))} of {told} ratings. {number(served)} facts and passages were "
         "served, and nobody has to rate anything.",
+        chart=charts.bars([(words(rating), times, number(times)) for rating, times in ratings.items()]),
         columns=("Rating", "Times", "Share of ratings"),
         rows=[Row((words(rating), number(times), percent(share(times, told)))) for rating, times in ratings.items()],
         empty="Nobody rated anything in these days. Ratings come from POST /v1/feedback.",
@@ -213,22 +229,10 @@ def _latency(found: Found) -> Section:
     timings = found.now.reads.timings
     kinds = list(_KINDS)
     ordered = sorted(timings, key=lambda key: (kinds.index(TraceKind(key[0])), key[1], key[2] != TOTAL, key[2]))
-    days = found.now.period.days
-    totals = [found.now.reads.totals.get(each, {}) for each in days]
     return Section(
         key="latency",
         title="How long reads take, by profile and stage",
-        definition=f"p50: half of the calls took no longer; p95: 95 of 100. {EXACTNESS} The chart shows context calls.",
-        chart=charts.lines(
-            "latency",
-            title="Duration of context calls by day",
-            labels=[day(each) for each in days],
-            series=[
-                Series("p95", [quantile(spread, 0.95) for spread in totals]),
-                Series("p50", [quantile(spread, 0.5) for spread in totals]),
-            ],
-            shown=milliseconds,
-        ),
+        definition=f"p50: half of the calls took no longer; p95: 95 of 100. {EXACTNESS}",
         columns=("Read", "Profile", "Stage", "Calls", "p50", "p95"),
         rows=[
             Row(
@@ -248,6 +252,32 @@ def _latency(found: Found) -> Section:
     )
 
 
+def _latency_days(found: Found) -> Section:
+    days = found.now.period.days
+    totals = [found.now.reads.totals.get(each, {}) for each in days]
+    slow, half = ([quantile(spread, share) for spread in totals] for share in (0.95, 0.5))
+    return Section(
+        key="latency-days",
+        title="How long context calls take, by day",
+        definition=f"p50: half of the calls of a day took no longer; p95: 95 of 100. {EXACTNESS}",
+        chart=charts.lines(
+            "latency-days",
+            title="Duration of context calls by day",
+            labels=[day(each) for each in days],
+            series=[Series("p95", slow), Series("p50", half)],
+            shown=milliseconds,
+        ),
+        columns=("Day", "Calls", "p50", "p95"),
+        rows=[
+            Row((day(each), _cells(_of_day(found, each))[0], milliseconds(p50), milliseconds(p95)))
+            for each, p50, p95 in zip(days, half, slow, strict=True)
+        ]
+        if any(totals)
+        else [],
+        empty="No context call of these days was measured.",
+    )
+
+
 def _gate(found: Found) -> Section:
     distances = found.now.reads.distances
     total = found.now.reads.total
@@ -259,10 +289,10 @@ def _gate(found: Found) -> Section:
     return Section(
         key="gate",
         title="How the recall gate stands",
-        definition="Cosine distances of what was considered from the question, by what became of it: a gate stands "
-        f"well where few served rows lie near its limit. {percent(floored)} of all that was considered was below the "
-        f"relevance floor. Distances are those of the latest {DISTANCES_OF} context calls of each day that had a "
-        "vector.",
+        definition=f"{_limit(found)} Cosine distances of what was considered from the question, by what became of it: "
+        f"a gate stands well where few served rows lie near its limit. {percent(floored)} of all that was considered "
+        f"was below the relevance floor. Distances are those of the latest {DISTANCES_OF} context calls of each day "
+        "that had a vector.",
         chart=charts.columns(
             "gate",
             title="Distances of what was considered",
@@ -279,6 +309,17 @@ def _gate(found: Found) -> Section:
         ],
         empty=f"Distances: {NOT_MEASURED}. They are there once context calls search by vectors.",
     )
+
+
+def _limit(found: Found) -> str:
+    """Return where the gate stands today for calls in the scope that was chosen, or in the widest there is."""
+    if not found.asked.scopes:
+        return ""
+    path = found.asked.path or min((scope.path for scope in found.asked.scopes), key=len)
+    limits = gate.of_profile(resolve_context(account_id=found.asked.account_id, path=path), has_vector=True)
+    if not limits.is_on:
+        return f"The gate of {path} is off today: nothing is kept out for its distance."
+    return f"The gate of {path} lets in distances up to {limits.max_distance:.2f} today."
 
 
 def _traces(found: Found, **more: str) -> str:

@@ -17,7 +17,6 @@ from memory_site.admin_pages.fact_display import words
 from memory_site.figures import charts
 from memory_site.figures.asked import Found, Waiting
 from memory_site.figures.charts import Series
-from memory_site.figures.period import Period
 from memory_site.figures.read_sections import EXACTNESS
 from memory_site.figures.tables import Row, Section, day, dollars, duration, milliseconds, number, percent, share
 
@@ -27,7 +26,7 @@ def sections(found: Found) -> list[Section]:
     shown = [_conflicts(found), _conflict_days(found), _reviews(found), _review_days(found), _messages(found)]
     shown += [_candidates(found), _rejections(found)]
     if found.now.costs is not None:
-        shown.append(_costs(found.now.period, found.now.costs))
+        shown += [_costs(found.now.costs), _cost_days(found, found.now.costs)]
     return shown
 
 
@@ -179,7 +178,7 @@ def _rejections(found: Found) -> Section:
     )
 
 
-def _costs(period: Period, costs: Sums) -> Section:
+def _costs(costs: Sums) -> Section:
     rows = []
     for key, times in costs.keys_of(FigureName.MODEL_CALLS).items():
         role, provider, model = key.split("|", 2)
@@ -202,25 +201,46 @@ def _costs(period: Period, costs: Sums) -> Section:
                 )
             )
         )
-    days = period.days
-    spent_by_day = [costs.by_day.get((FigureName.MODEL_COST.value, each), 0) * COST_UNIT for each in days]
     return Section(
         key="costs",
         title="Cost of models by role",
         definition="Calls to models of the whole account, whatever scope is chosen. What has no known price is "
         f"counted and adds nothing to the cost. {EXACTNESS}",
-        chart=charts.columns(
-            "costs",
-            title="Cost of models by day",
-            labels=[day(each) for each in days],
-            series=[Series("Cost", spent_by_day)],
-            shown=dollars,
-        )
-        if any(spent_by_day)
-        else "",
         columns=("Role", "Model", "Calls", "Failed", "Tokens in", "Tokens out", "Cost", "Without price", "p50", "p95"),
         rows=rows,
         texts=2,
+        empty="No model was called in these days.",
+    )
+
+
+def _cost_days(found: Found, costs: Sums) -> Section:
+    """Return the section of costs by day; a day without a call that has a price has no cost, and leaves a gap."""
+    days = [each for each in found.now.period.days if each >= found.began]
+    calls, unpriced, spent = (
+        [costs.by_day.get((name.value, each), 0) for each in days]
+        for name in (FigureName.MODEL_CALLS, FigureName.MODEL_UNPRICED, FigureName.MODEL_COST)
+    )
+    cost = [
+        units * COST_UNIT if units or priceless < times else None
+        for units, priceless, times in zip(spent, unpriced, calls, strict=True)
+    ]
+    return Section(
+        key="cost-days",
+        title="Cost of models by day",
+        definition="All roles together. A day on which no model with a known price was called has no cost.",
+        chart=charts.columns(
+            "cost-days",
+            title="Cost of models by day",
+            labels=[day(each) for each in days],
+            series=[Series("Cost", cost)],
+            shown=dollars,
+        )
+        if any(spent)
+        else "",
+        columns=("Day", "Calls", "Cost"),
+        rows=[Row((day(each), number(times), dollars(one))) for each, times, one in zip(days, calls, cost, strict=True)]
+        if any(calls)
+        else [],
         empty="No model was called in these days.",
     )
 

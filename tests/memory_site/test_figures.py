@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import escape
 
+from facts import spread
 from facts.clock import now
 from facts.models import Account, CountedUntil, DayFigure
 from facts.tenancy import ensure_scope
@@ -30,6 +31,11 @@ from tests.factories import SubjectFactory, person_in, submit
 from tests.retrieval.test_statistics import _noon, _trace
 
 FIGURES = reverse("admin:figures")
+MODEL = "extraction|anthropic|haiku"
+TIMED = {"conflicts_closed", "reviews_decided", "model_calls"}
+#: Sections whose tables are compared as they stand.
+BY_HAND = ("days", "scope", "purpose", "kinds", "empty", "ratings", "latency", "latency-days", "gate", "conflicts",
+           "conflict-days", "reviews", "review-days", "messages", "candidates", "costs", "cost-days")  # fmt: skip
 
 
 @pytest.fixture
@@ -52,6 +58,21 @@ def _section(answer: HttpResponse, key: str) -> Section:
 
 def _rows(answer: HttpResponse, key: str) -> list[tuple[str, ...]]:
     return [row.cells for row in _section(answer, key).rows]
+
+
+def _near(value: float) -> float | None:
+    """Return what a percentile says where everything took this long."""
+    return spread.quantile({spread.bucket(value): 1}, 0.5)
+
+
+def _figures(account: Account, day: date, **numbers: dict[str, int]) -> None:
+    """Write figures of a day by name and key; what took a time took 3,600 of its unit."""
+    for name, keys in numbers.items():
+        for key, times in keys.items():
+            took = {str(spread.bucket(3_600.0)): times} if name in TIMED else {}
+            DayFigure.objects.create(
+                account=account, day=day, scope_path="/support", name=name, key=key, number=times, spread=took
+            )
 
 
 def _headline(answer: HttpResponse, label: str) -> headlines.Headline:
@@ -144,6 +165,116 @@ def test_ratings_work_and_costs_are_told(old: Account, admin: Client) -> None:
     assert _headline(page, "Cost of models").value == "$0.0025"
 
 
+def test_every_figure_of_three_days_is_what_a_hand_adds_up(old: Account, admin: Client) -> None:
+    first, second, third = (_noon(ago).date() for ago in (2, 1, 0))
+    ensure_scope(old.id, "/support")
+    _trace(old, _noon(2), timings={"lexical": 3.0})
+    _trace(old, _noon(2), number=1, duration_ms=30.0, facts_served=0, passages_served=0, considered=0, withheld=0,
+           tokens=0, empty_reason="no_memory", reasons={})  # fmt: skip
+    _trace(
+        old, _noon(0), embedder="minilm", passages_served=0, considered=4, withheld=0, tokens=40,
+        reasons={"top_score": 1, "over_budget": 3},
+        decisions=[["fact", str(old.id), reason, 1, 1, near, 0.1, 0.2, 0.8, 9]
+                   for reason, near in (("top_score", 0.9), ("over_budget", 0.76))],
+    )  # fmt: skip
+    _figures(old, first, conflicts_opened={"contradiction": 2}, conflicts_closed={"resolved": 1},
+             reviews_opened={"new_fact": 3}, reviews_decided={"new_fact": 2}, review_outcomes={"approved": 2},
+             ratings={"useful": 3, "irrelevant": 1}, events_read={"facts": 2, "nothing": 6},
+             candidates={"fact": 3, "rejected": 1}, rejections={"question": 1}, model_calls={MODEL: 4},
+             model_failed={MODEL: 1}, model_unpriced={MODEL: 1}, model_input_tokens={MODEL: 100},
+             model_output_tokens={MODEL: 20}, model_cost={MODEL: 1_250_000})  # fmt: skip
+    _figures(old, third, conflicts_opened={"quarantine": 1}, model_calls={MODEL: 1}, model_unpriced={MODEL: 1})
+    for source in ("ratings", "decisions", "intake"):
+        CountedUntil.objects.create(account=old, source=source, until=now())
+    page = admin.get(FIGURES, {"days": "3"})
+    none = "not measured"
+    ten, thirty, three = (tables.milliseconds(_near(ms)) for ms in (10.0, 30.0, 3.0))
+    hour, call = tables.duration(_near(3_600.0)), tables.milliseconds(_near(3_600.0))
+    assert {key: _rows(page, key) for key in BY_HAND} == {
+        "days": [
+            (str(first), "2", "1", "50.0 %", "2", "1", "20", thirty),
+            (str(second), "0", "0", none, "0", "0", "0", none),
+            (str(third), "1", "1", "100.0 %", "1", "0", "40", ten),
+        ],
+        "scope": [("/support", "3", "2", "66.7 %", "3", "1", "60")],
+        "purpose": [("test", "3", "2", "66.7 %", "3", "1", "60")],
+        "kinds": [
+            ("Context", "3", "3", "0", "0"),
+            ("Search", "0", "0", "0", "0"),
+            ("Ask", "0", "0", "0", "0"),
+            ("Stable profile", "0", "0", "0", "0"),
+        ],
+        "empty": [("no memory", "1", "33.3 %")],
+        "ratings": [("useful", "3", "75.0 %"), ("irrelevant", "1", "25.0 %")],
+        "latency": [
+            ("Context", "context-1", "the whole call", "3", ten, thirty),
+            ("Context", "context-1", "lexical", "1", three, three),
+        ],
+        "latency-days": [
+            (str(first), "2", ten, thirty),
+            (str(second), "0", none, none),
+            (str(third), "1", ten, ten),
+        ],
+        "gate": [
+            ("0.10–0.15", "1", "0", "0"),
+            ("0.15–0.20", "0", "0", "0"),
+            ("0.20–0.25", "0", "0", "1"),
+        ],
+        "conflicts": [
+            ("opened: contradiction", "2", "", ""),
+            ("opened: quarantine", "1", "", ""),
+            ("closed: resolved", "1", "", ""),
+        ],
+        "conflict-days": [(str(first), "2", "1"), (str(second), "0", "0"), (str(third), "1", "0")],
+        "reviews": [("new fact", "3", "2", hour, hour, "0", "", "0")],
+        "review-days": [(str(first), "3", "2"), (str(second), "0", "0"), (str(third), "0", "0")],
+        "messages": [
+            ("nothing in it is worth remembering", "6", "75.0 %"),
+            ("at least one fact came of it", "2", "25.0 %"),
+        ],
+        "candidates": [("fact", "3", "75.0 %"), ("rejected", "1", "25.0 %")],
+        "costs": [("extraction", "anthropic haiku", "5", "1", "100", "20", "$0.0125", "2", call, call)],
+        "cost-days": [(str(first), "4", "$0.0125"), (str(second), "0", none), (str(third), "1", none)],
+    }
+    assert [(*row[:2], *row[3:]) for row in _rows(page, "decisions")] == [
+        ("top score", "included", "3", "42.9 %"),
+        ("over budget", "excluded", "3", "42.9 %"),
+        ("conflict open", "blocked", "1", "14.3 %"),
+    ]
+    assert [(row[0], *row[2:]) for row in _rows(page, "rejections")] == [("question", "1", "100.0 %")]
+    assert {each.label: (each.value, each.before) for each in page.context["headlines"]} == {
+        "Injection rate": ("66.7 %", none),
+        "Context calls": ("3", "0"),
+        "Served": ("3", "0"),
+        "Withheld": ("1", "0"),
+        "Rated useless or wrong": ("25.0 %", none),
+        "95 of 100 calls within": (thirty, none),
+        "Conflicts opened": ("3", "0"),
+        "Reviews decided": ("2", "0"),
+        "Messages with facts": ("25.0 %", none),
+        "Cost of models": ("$0.0125", none),
+    }
+
+
+def test_a_day_before_the_account_began_is_not_measured(account: Account, admin: Client) -> None:
+    Account.objects.filter(pk=account.pk).update(created_at=_noon(1))
+    page = admin.get(FIGURES, {"days": "3"})
+    before, *since = [set(row[1:]) for row in _rows(page, "days")]
+    assert (before, since) == ({"not measured"}, [{"0", "not measured"}] * 2)
+    page = admin.get(FIGURES, {"from": "2020-01-01", "to": "2020-01-02"})
+    assert {(each.value, each.before) for each in page.context["headlines"]} == {("not measured", "not measured")}
+    assert _rows(page, "kinds") == []
+
+
+def test_where_the_gate_stands_is_told_for_what_one_may_see(old: Account, client: Client, settings: Any) -> None:
+    ensure_scope(old.id, "/support")
+    sign_in(client, person_in(old, path="/sales"))
+    assert "The gate of /sales is off today" in _section(client.get(FIGURES), "gate").definition
+    settings.HAKI_RECALL_MAX_DISTANCE = 0.62
+    assert "The gate of /sales lets in distances up to 0.62" in _section(client.get(FIGURES), "gate").definition
+    assert "The gate of" not in _section(client.get(FIGURES, {"scope": "/support"}), "gate").definition
+
+
 def test_a_file_says_what_its_table_says(old: Account, admin: Client) -> None:
     ensure_scope(old.id, "/support")
     for number_, purpose in enumerate(("=1+1", "a, b", 'say "so"', "<b>", "")):
@@ -195,6 +326,7 @@ def test_the_page_costs_the_same_for_ten_days_and_for_four_hundred(old: Account,
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE retrieval_readstat, facts_dayfigure")
     told = []
+    admin.get(FIGURES, {"days": "1"})  # profiles are remembered for some seconds
     for span in (10, 400):
         with CaptureQueriesContext(connection) as queries:
             page = admin.get(FIGURES, {"days": str(span)})
