@@ -146,7 +146,8 @@ def _messages_behind(eyes: Sight, drawn: Graph, behind: Iterable[Node]) -> None:
     rows = list(cited.order_by("-created_at", "-pk").values_list("fact_id", "event_id")[:READ])
     events = eyes.events().in_bulk({event_id for _, event_id in rows})
     count: dict[uuid.UUID, int] = {}
-    for fact_id, event_id in rows:
+    # In the order of the facts, so that the lines cross as little as can be.
+    for fact_id, event_id in sorted(rows, key=lambda row: facts[row[0]].number):
         count[fact_id] = count.get(fact_id, 0) + 1
         if count[fact_id] > FAN_OUT:
             drawn.more += 1

@@ -17,6 +17,7 @@ from memory_site.admin_pages import playground, sight
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.middleware import commits_by_item
 from memory_site.admin_pages.playground import As, Call, Question, Tried
+from memory_site.admin_pages.trace_display import next_step
 from retrieval.ask import answering
 from retrieval.context.assembly import MAX_QUERY
 from retrieval.traces.writing import unpack
@@ -135,7 +136,7 @@ def ask(request: HttpRequest) -> HttpResponse:
             form=form,
             tried=tried,
             decisions=_decisions(eyes, tried) if tried else [],
-            timings=tried.trace.timings.items() if tried else [],
+            next_step=next_step(tried.trace) if tried else "",
             strategies=tried.trace.strategies.items() if tried else [],
             may_borrow=playground.may_read_as_others(eyes),
             may_keep=playground.may_keep_questions(eyes),

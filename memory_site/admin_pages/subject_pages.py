@@ -120,7 +120,10 @@ def _reads(eyes: Sight, subject: Subject) -> tuple[list[Trace], Any]:
 
 def _ways(eyes: Sight, subject: Subject) -> list[tuple[str, str, str]]:
     """Return where to go from here: address, what the link says, and what follows."""
-    ways = [(reverse("admin:subject_erase", args=[subject.pk]), "Erase …", "First shows what would go.")]
+    ways = [
+        (reverse("admin:believed", args=[subject.pk]), "What was believed when …", "As of any earlier time."),
+        (reverse("admin:subject_erase", args=[subject.pk]), "Erase …", "First shows what would go."),
+    ]
     if eyes.has_role_at_root(Role.ACCOUNT_ADMIN):
         member = Membership.objects.filter(account_id=subject.account_id, subject=subject).first()
         if member is not None:

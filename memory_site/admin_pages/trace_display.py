@@ -9,6 +9,7 @@ from typing import Any
 from facts.models import IndexedUnit
 from memory_site.admin_pages.bars import Segment, side_by_side
 from memory_site.admin_pages.fact_display import words
+from retrieval.context.packet import EmptyReason
 from retrieval.models import Trace
 from retrieval.profiles.shipped import ContextProfile
 from retrieval.traces import rereading, score_parts
@@ -24,6 +25,17 @@ SCORE_PARTS = (
 )
 #: Classes of bars with as many parts as there are.
 PARTS = 6
+#: What to do about a read that served nothing, by the reason why.
+NEXT = {
+    EmptyReason.NO_MEMORY: "Nothing is stored there that this reader may see. Look at what is known at all, or try the "
+    "question as somebody else.",
+    EmptyReason.NO_RELEVANT_MEMORY: "What is stored is not about this question. Ask why a fact was not served: the "
+    "recall gate of the profile may be too strict.",
+    EmptyReason.WITHHELD: "All that fits is withheld: decide the conflicts that it is part of.",
+    EmptyReason.OVER_BUDGET: "All that fits is longer than the budget of the call: give it more.",
+    EmptyReason.RETRIEVAL_FAILED: "The store could not be read in time. The strategies say what was dropped and why; "
+    "Home shows whether it goes on.",
+}
 #: What did not fit that is named; the others are counted.
 SHOWN = 20
 
@@ -89,6 +101,12 @@ def budget_of(trace: Trace, decisions: Sequence[dict[str, Any]]) -> BudgetShown:
         missed=missed[:SHOWN],
         more_missed=max(0, len(missed) - SHOWN),
     )
+
+
+def next_step(trace: Trace) -> str:
+    """Return what to do about a read that served nothing; nothing where it served something, or nobody can tell."""
+    known = trace.empty_reason in set(EmptyReason)
+    return NEXT[EmptyReason(trace.empty_reason)] if known else ""
 
 
 def stages_of(trace: Trace) -> list[Segment]:

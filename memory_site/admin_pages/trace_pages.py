@@ -6,6 +6,7 @@ import uuid
 from collections import Counter
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -31,6 +32,8 @@ from retrieval.traces.comparing import Change
 from retrieval.traces.replay import REPLAYABLE, ReplayMode, Row
 from retrieval.traces.writing import unpack
 
+#: Characters of a question that a link carries.
+LINKED_QUERY = 500
 #: Facts offered where words were typed instead of an id.
 OFFERED = 12
 
@@ -41,7 +44,7 @@ class TraceAdmin(GovernedAdmin):
     empty_list = (
         "No read left a trace in this time. Every call of POST /v1/context leaves one; look further back above."
     )
-    list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "status", "created"]
+    list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "ended", "created"]
     list_display_links = ["asked"]
     list_filter = [FindReads]
     change_list_template = "memory/trace_list.html"
@@ -75,6 +78,11 @@ class TraceAdmin(GovernedAdmin):
     def cost(self, trace: Trace) -> str:
         """What was used of the budget."""
         return f"{trace.tokens} of {trace.budget}" if trace.budget_unit == "tokens" else str(trace.tokens)
+
+    @admin.display(description="ended")
+    def ended(self, trace: Trace) -> str:
+        """How it ended; of one that served nothing, why."""
+        return f"{trace.status}, {words(trace.empty_reason)}" if trace.empty_reason else trace.status
 
     @admin.display(description="when")
     def created(self, trace: Trace) -> SafeString:
@@ -175,6 +183,9 @@ class TraceAdmin(GovernedAdmin):
             budget=trace_display.budget_of(trace, decisions),
             stages=trace_display.stages_of(trace),
             blocked=trace_display.blocked(decisions),
+            next_step=trace_display.next_step(trace),
+            facts_address=_facts_address(trace),
+            playground_address=_playground_address(trace),
             told=told.of_trace(trace, eyes.facts().filter(readable=True), _readable_passages(eyes)),
             replayable=trace.kind in REPLAYABLE,
             noun="read",
@@ -211,6 +222,20 @@ def _subject_address(eyes: Sight, trace: Trace) -> str:
     """Return the page of whom the read was about, for whoever may open it."""
     known = trace.subject_id and eyes.is_curator and eyes.subjects().filter(pk=trace.subject_id).exists()
     return reverse("admin:facts_subject_change", args=[trace.subject_id]) if known else ""
+
+
+def _facts_address(trace: Trace) -> str:
+    """Return the list of the facts about whom the read was, or of all."""
+    about = {"subject": trace.subject_key} if trace.subject_key else {"_all": ""}
+    return f"{reverse('admin:facts_fact_changelist')}?{urlencode(about)}"
+
+
+def _playground_address(trace: Trace) -> str:
+    """Return the playground with what was asked filled in; a question that is too long for an address is left out."""
+    call = {"search": "search", "ask": "ask"}.get(trace.kind, "context")
+    query = trace.query if len(trace.query) <= LINKED_QUERY else ""
+    asked = {"query": query, "scope": trace.scope_path, "subject": trace.subject_key, "call": call}
+    return f"{reverse('admin:playground')}?{urlencode({name: value for name, value in asked.items() if value})}"
 
 
 def _readable_passages(eyes: Sight) -> QuerySet[Passage]:

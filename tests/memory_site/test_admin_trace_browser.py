@@ -18,6 +18,8 @@ from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity
 from governance import forgetting
 from governance.models import Role
+from memory_site.admin_pages import trace_display
+from retrieval.context.packet import EmptyReason
 from retrieval.models import Trace
 from retrieval.traces import finding
 from tests.admin_scene import Scene, build, sign_in
@@ -185,3 +187,19 @@ def test_the_list_costs_the_same_however_it_is_filtered(scene: Scene, signed_in:
             assert signed_in.get(LISTED, typed).status_code == 200
         costs[str(typed)] = len(queries)
     assert max(costs.values()) <= 24, costs
+
+
+def test_a_read_that_served_nothing_says_what_to_do_about_it(scene: Scene, signed_in: Client) -> None:
+    nothing = {"facts_served": 0, "passages_served": 0, "decisions": [], "reasons": {}}
+    for reason in EmptyReason:
+        page = signed_in.get(_page(_copied(scene.trace, empty_reason=reason, **nothing)))
+        assert page.context["next_step"] == trace_display.NEXT[reason]
+        assert "Why it is empty, and what to do" in page.text
+    assert "Why it is empty" not in signed_in.get(_page(scene.trace)).text
+    form = signed_in.get(page.context["playground_address"]).context["form"]
+    asked = {name: form[name].value() for name in ("query", "scope", "subject", "call")}
+    assert asked == {"query": scene.trace.query, "scope": "/support", "subject": "ana", "call": "context"}
+    about = signed_in.get(page.context["facts_address"]).context["cl"].result_list
+    assert {fact.subject_id for fact in about} == {scene.ana.id}
+    long = signed_in.get(_page(_copied(scene.trace, query="Why? " * 1_000))).context["playground_address"]
+    assert not signed_in.get(long).context["form"]["query"].value()
