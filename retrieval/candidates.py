@@ -238,10 +238,13 @@ def naming(
     parts = []
     for number, name in enumerate(names):
         parameters |= {f"name{number}": name, f"stem{number}": textindex.phrase(name)}
-        query = f"plainto_tsquery('english', %(stem{number})s)"
+        stem = f"'english', %(stem{number})s::text"
+        query, searched = f"plainto_tsquery({stem})", TEXT[IndexedUnit.FACT]
+        if among is None:  # rows that hold all lexemes of the name are among those that hold any
+            searched = keyed.rows(IndexedUnit.FACT, lexemes=f"tsvector_to_array(to_tsvector({stem}))")
         parts.append(
             f"(SELECT %(name{number})s::text AS name, t.fact_id, t.tsv, {number} AS hop,"
-            f" ts_rank_cd(t.tsv, {query}) AS rank FROM facts_facttext t"
+            f" ts_rank_cd(t.tsv, {query}) AS rank FROM {searched} t"
             f" WHERE {_condition(visible, 't', 'fact_id', among)} AND t.tsv @@ {query}"
             " AND NOT t.fact_id = ANY(%(beside)s::uuid[]) ORDER BY rank DESC, t.tsv, t.fact_id LIMIT %(limit)s)"
         )

@@ -22,7 +22,7 @@ MOST_KEYS = 4_000
 #: of keys to match a hundredth of the table, and would rather read the whole of a small scope.
 _ROWS = (
     "(SELECT * FROM {view} v WHERE v.active AND v.keys && (SELECT array_agg(key) FROM unnest(%(scopes)s::uuid[]) scope,"
-    " unnest(facts_text_keys(scope, %(sought)s::text[])) key) OFFSET 0)"
+    " unnest(facts_text_keys(scope, {lexemes})) key) OFFSET 0)"
 )
 
 
@@ -32,12 +32,13 @@ def applies(lexemes: Sequence[str], visible: Visibility) -> bool:
     return few and bool(lexemes) and not any(map(lexical.is_beginning, lexemes))
 
 
-def rows(unit: IndexedUnit) -> str:
+def rows(unit: IndexedUnit, *, lexemes: str = "%(sought)s::text[]") -> str:
     """Return the rows, to be put behind ``FROM``, with the columns of the unit's text table; see :func:`parameters`.
 
-    They are bounded by account and scope. Whether the reader may see them is for the query around to say.
+    ``lexemes`` is the SQL expression of those of which any will do. The rows are bounded by account and scope. Whether
+    the reader may see them is for the query around to say.
     """
-    return _ROWS.format(view=VIEWS[unit])
+    return _ROWS.format(view=VIEWS[unit], lexemes=lexemes)
 
 
 def parameters(lexemes: Sequence[str]) -> dict[str, Any]:
