@@ -11,6 +11,8 @@ import pytest
 from facts.models import Account, Fact, Subject
 from facts.vocabulary import Category, Level, Sensitivity, Status, SubjectKind
 from governance.access import Delegation, Right
+from retrieval.embedders import registry
+from retrieval.embedders.base import EmbeddingUnavailable
 from tests.api import caller_with_key, problem, signed_in
 from tests.factories import (
     AccountFactory,
@@ -238,6 +240,19 @@ def test_the_thirteen_endpoints_are_there_over_http(adapter: tuple[httpx2.Client
         assert client.post(f"{base}/backfill", json={}).status_code != 404
     refused = client.post("/context/browse", json={"url": "http://169.254.169.254/latest/meta-data/"})
     assert (refused.status_code, refused.json()["error"]["type"]) == (422, "address_refused")
+
+
+def test_summaries_are_looked_for_only_where_an_embedder_answers(curator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(**_: object) -> None:
+        raise EmbeddingUnavailable("too late")
+
+    caller = signed_in(maker_of(curator))
+    found = caller.get("/v1/context/summaries", query="horses")
+    assert (found.status_code, found.json()) == (200, {"summaries": [], "next_cursor": None})
+    monkeypatch.setattr(registry, "embed_query", silent)
+    refused = caller.get("/v1/context/summaries", query="horses")
+    assert problem(refused) == (503, "embedding_unavailable", "query")
+    assert caller.get("/v1/context/summaries", query=" ").status_code == 200
 
 
 @pytest.mark.parametrize("stated", ["9999-12-31", "1969-07-20", "9999-12-31T23:59:59-14:00"])
