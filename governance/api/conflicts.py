@@ -131,7 +131,7 @@ class DismissView(APIView):
             lambda caller: conflicts.dismiss(
                 caller,
                 conflict_id,
-                distinction=values["distinction"] or "",
+                distinction=values.get("distinction") or "",
                 rationale=values["rationale"],
                 expected_version=values["version"],
             ),

@@ -4,22 +4,28 @@ The addresses come from the URL configuration. Each is called twice, with ids of
 from the caller, and with ids that nothing has; both answers have to be the same but for what differs from call to
 call. What is hidden carries a word that stands nowhere else and may be in no answer.
 
+What nobody should send is refused by name, and leaves nothing behind.
+
 Who adds an endpoint adds a line to :data:`BODIES` if it takes a POST, and one to :data:`IDS` for a new kind of id.
 """
 
 from __future__ import annotations
 
+import copy
+import itertools
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import yaml
 from django.apps import apps
 from django.contrib import admin
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 from django.http import HttpResponse
 from django.test import Client
@@ -41,6 +47,7 @@ from facts.models import (
     Subject,
     Suppression,
 )
+from facts.models.owned import Owned
 from facts.tenancy import ensure_scope
 from facts.vocabulary import Sensitivity
 from governance import conflicts, forgetting, keys
@@ -77,7 +84,7 @@ from retrieval.embedders import registry
 from retrieval.models import Card, CardKind, RetrievalProfile, StoredQuery, Trace
 from retrieval.text import known_names
 from tests.admin_scene import sign_in
-from tests.api import Caller, caller_with_key, signed_in
+from tests.api import Caller, caller_with_key, problem, signed_in
 from tests.factories import (
     JULY,
     MARCH,
@@ -559,6 +566,86 @@ def _difference(one: str, other: str) -> str:
     pairs = enumerate(zip(one, other, strict=False))
     at = next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
     return f"{one[max(at - 100, 0) : at + 200]!r} instead of {other[max(at - 100, 0) : at + 200]!r}"
+
+
+# Bad input
+
+#: What nobody should send, in any field. It is written as JSON, since some of it no encoder writes.
+BAD = {
+    "half a pair": r'"a\ud83d"',
+    "an object": r'{"a": {"b": [1e400, "\u0000", "\ud83d", [[]]]}}',
+}
+#: Bodies that hold no field at all.
+_BODILESS = {"nothing": b"", "no object": b"null", "no text": b"\xff\xfe", "no field": b"{}"}
+_DESCRIPTION = Path(__file__).parents[2] / "docs" / "openapi.yaml"
+_HOLE = "the value goes here"
+
+Place = tuple[str | int, ...]
+
+
+def _fields(schema: Mapping[str, Any], schemas: Mapping[str, Any], below: Place = ()) -> Iterator[Place]:
+    """Return the places of a body that its description names, those inside of lists and objects too."""
+    for part in schema.get("allOf", ()):
+        yield from _fields(part, schemas, below)
+    if "$ref" in schema:
+        yield from _fields(schemas[schema["$ref"].rpartition("/")[2]], schemas, below)
+    elif schema.get("type") == "array":
+        yield from _fields(schema["items"], schemas, (*below, 0))
+    for name, inner in schema.get("properties", {}).items():
+        yield (*below, name)
+        yield from _fields(inner, schemas, (*below, name))
+
+
+def _with(body: Mapping[str, Any], place: Place, value: str) -> bytes:
+    """Return a body as JSON with ``value``, which is JSON, at one place; what is missing above it is made."""
+    changed: Any = copy.deepcopy(body)
+    inside = changed
+    for step, following in itertools.pairwise(place):
+        if isinstance(inside, dict) and not inside.get(step):
+            inside[step] = [{}] if following == 0 else {}
+        inside = inside[step]
+    inside[place[-1]] = _HOLE
+    return orjson.dumps(changed).replace(orjson.dumps(_HOLE), value.encode())
+
+
+def _rows() -> dict[str, int]:
+    """Return how many rows each table of accounts has."""
+    tables = [model._meta.db_table for model in apps.get_models() if issubclass(model, Owned)]
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(f"SELECT '{table}', count(*) FROM \"{table}\"" for table in tables))
+        return dict(cursor.fetchall())
+
+
+def test_bad_input_is_refused_by_name_and_leaves_nothing(planted: Planted) -> None:
+    caller = signed_in(maker_of(person_in(planted.account, role=Role.ACCOUNT_ADMIN)))
+    ids, description = _ids(planted), yaml.load(_DESCRIPTION.read_text(), yaml.CSafeLoader)
+    faults = []
+    for method, address in _calls():
+        if method != "post":
+            continue
+        path = re.sub(r"<uuid:(\w+)>", lambda found: ids[found[1]], f"/v1/{address}")
+        described = description["paths"][re.sub(r"<uuid:(\w+)>", r"{\1}", f"/v1/{address}")]["post"]
+        content = described.get("requestBody", {}).get("content", {"": {"schema": {}}})
+        fields = _fields(next(iter(content.values()))["schema"], description["components"]["schemas"])
+        bodies = {("", name): body for name, body in _BODILESS.items()}
+        bodies |= {
+            (".".join(map(str, place)), name): _with(BODIES[address](ids), place, value)
+            for place in fields
+            for name, value in BAD.items()
+        }
+        before = _rows()
+        for (field, name), body in bodies.items():
+            point = transaction.savepoint()
+            answer = caller.post(path, body)
+            if answer.status_code < 400:
+                transaction.savepoint_rollback(point)
+                continue
+            status, code, named = problem(answer)
+            if status >= 500 or (field and code == "invalid_payload" and not named):
+                faults.append(f"post {address} with {name} as {field or 'body'} is answered {status} {code}")
+        if (after := _rows()) != before:
+            faults.append(f"post {address} refuses and leaves {after.items() - before.items()}")
+    assert not faults, "\n".join(faults)
 
 
 # The admin
