@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Sequence
 
 from django.http import QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from facts.models import ConflictDecision, ConflictSet, Fact
 from governance import conflicts
@@ -20,6 +22,7 @@ from memory_site.admin_pages.deciding.stale import versions_of
 from memory_site.admin_pages.deciding.typed_fields import day, membership_id, reason
 from memory_site.admin_pages.governed import typed
 from memory_site.admin_pages.sight import Sight
+from memory_site.admin_pages.texts import isolated
 
 VERBS = {
     ConflictBulkVerb.DISMISS: Verb(
@@ -48,7 +51,7 @@ def many_conflicts() -> Many:
         about="conflict_set_id",
         take_back=conflicts.undo,
         value=lambda conflict: f"{conflict.pk}:{conflict.version}",
-        shown=lambda conflict: (in_short(conflict), conflict.get_kind_display().lower()),
+        shown=_shown,
         sides=_sides,
         people=_people,
     )
@@ -56,6 +59,11 @@ def many_conflicts() -> Many:
 
 def _rows(eyes: Sight) -> object:
     return with_sides(eyes, eyes.conflicts())
+
+
+def _shown(conflict: ConflictSet) -> tuple[SafeString, str]:
+    name = isolated(conflict.subject.display_name)
+    return format_html("{}: {}", name, in_short(conflict)), conflict.get_kind_display().lower()
 
 
 def _sides(conflict: ConflictSet) -> list[Fact]:

@@ -23,17 +23,17 @@ from governance import conflicts
 from governance.models import LookedAt, Remark
 from governance.reviewing import presence
 from governance.reviewing.deciders import deciders_at
-from memory_site.admin_pages import conflict_form
+from memory_site.admin_pages import conflict_form, saved_views
 from memory_site.admin_pages.conflict_bulk_pages import many_conflicts
 from memory_site.admin_pages.conflict_form import ASIDES, VERBS
-from memory_site.admin_pages.conflict_sides import Side, sides_of
+from memory_site.admin_pages.conflict_sides import Side, alike, sides_of
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.deciding import asked, surroundings
 from memory_site.admin_pages.deciding.hands import HandsFilter
 from memory_site.admin_pages.deciding.many_pages import ManyPages
 from memory_site.admin_pages.deciding.stale import moved, versions_of
 from memory_site.admin_pages.deciding.typed_fields import put_off_until
-from memory_site.admin_pages.fact_display import instant
+from memory_site.admin_pages.fact_display import date_only
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, Queue, SubjectFilter
 from memory_site.admin_pages.governed import typed as text_of
 from memory_site.admin_pages.sight import Sight, of
@@ -132,6 +132,11 @@ class ConflictAdmin(GovernedAdmin):
         """Tell the list how many are chosen, on all of its pages."""
         return super().changelist_view(request, {**self.many.of_list(request), **(extra_context or {})})
 
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """Say where a set stands only in lists of more than those that wait."""
+        waiting = {None, "", "waiting", "overdue", "deferred"}
+        return [name for name in self.list_display if name != "state" or request.GET.get("state") not in waiting]
+
     @admin.display(description="choose")
     def pick(self, conflict: ConflictSet) -> SafeString | str:
         """A box to choose it for something that is done to many."""
@@ -150,12 +155,12 @@ class ConflictAdmin(GovernedAdmin):
     @admin.display(description="opened")
     def opened(self, conflict: ConflictSet) -> SafeString:
         """When it was opened."""
-        return instant(conflict.opened_at)
+        return date_only(conflict.opened_at)
 
     @admin.display(description="due")
     def due(self, conflict: ConflictSet) -> SafeString:
         """When it should be decided."""
-        return instant(conflict.due_at)
+        return date_only(conflict.due_at)
 
     @admin.display(description="in the hands of")
     def hands(self, conflict: ConflictSet) -> SafeString | str:
@@ -227,6 +232,7 @@ class ConflictAdmin(GovernedAdmin):
             noun="conflict",
             conflict=conflict,
             sides=sides,
+            alike=alike(sides),
             is_open=is_open,
             may_decide=may_decide,
             refused=refused,
@@ -303,7 +309,7 @@ def _decided(eyes: Sight, conflict: ConflictSet, request: HttpRequest, queue: Qu
         "undo_done": _undo_address(done),
         "undone": undone,
         "undone_text": VERBS.get(undone.verb, undone.verb) if undone else "",
-        "go_on": reverse("admin:governance_review_changelist") + "?state=pending",
+        "go_on": reverse("admin:governance_review_changelist") + saved_views.address({}),
         "go_on_words": "To the reviews that wait",
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,13 @@ def sides_of(eyes: Sight, conflict: ConflictSet, *, typed: QueryDict, joined: Co
             zip(members, in_order, statements, claims, strict=True), start=1
         )
     ]
+
+
+def alike(sides: Sequence[Side]) -> list[Any]:
+    """Return the lines that say the same on all sides; none where there is a side that the person may not read."""
+    if not sides or not all(side.fact.readable for side in sides):
+        return []
+    return [row for row in sides[0].rows if not row.differs]
 
 
 def _consequence(kept: Fact, sides: list[Fact]) -> str:

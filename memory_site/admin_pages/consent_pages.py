@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timesince import timesince
@@ -19,6 +19,7 @@ from facts.clock import now
 from facts.models import Scope
 from governance.models import Consent, ConsentStatus
 from governance.sharing.consent_records import REFUSED
+from memory_site.admin_pages import consent_panel
 from memory_site.admin_pages.fact_display import actor_name, instant, words
 from memory_site.admin_pages.fact_pages import HIDDEN
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, ScopeFilter, SubjectFilter
@@ -127,8 +128,6 @@ class ConsentAdmin(GovernedAdmin):
     list_filter = [StateFilter, WaitingFilter, AskedByFilter, "fact__level", PlaceFilter, SubjectFilter]
     list_select_related = ["fact", "subject", "target"]
     ordering = ["-id"]
-    fields = ["what", "about", "level", "place", "state", "asked_by", "asked", "waits", "answered"]
-    readonly_fields = fields
 
     def is_open_to(self, eyes: Sight) -> bool:
         """Open to whoever decides anywhere."""
@@ -143,6 +142,12 @@ class ConsentAdmin(GovernedAdmin):
             asked = asked.filter(Q(target_id__in=eyes.curated_ids) | Q(fact__scope_id__in=eyes.curated_ids))
         readable = eyes.facts().filter(pk=OuterRef("fact_id"), readable=True)
         return asked.annotate(readable=Exists(readable))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show one consent; there is nothing to decide there."""
+        return consent_panel.page(self, request, self.get_or_404(request, object_id))
 
     @admin.display(description="may it be known that")
     def what(self, consent: Consent) -> SafeString:

@@ -72,6 +72,16 @@ def instant(value: datetime | None) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', value.isoformat(), f"{value:%Y-%m-%d %H:%M}")
 
 
+def date_only(value: datetime | None) -> SafeString:
+    """Return an instant as lists of what waits show it: the day, with the minute for who points at it."""
+    if value is None:
+        return mark_safe("–")
+    value = localtime(value)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', value.isoformat(), f"{value:%Y-%m-%d %H:%M}", f"{value:%Y-%m-%d}"
+    )
+
+
 def validity(start: datetime | None, end: datetime | None, *, assumed: bool = False) -> str:
     """Return a half-open interval in words."""
     since = f"from {moment(start)}{' (assumed)' if assumed else ''}" if start else "always"

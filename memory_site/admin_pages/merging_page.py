@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
 from django.contrib import messages
+from django.db.models import Min
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from facts.errors import DomainError
-from facts.models import Subject, SubjectMerge
+from facts.models import Event, Fact, Identity, Membership, Subject, SubjectMerge
+from facts.vocabulary import Status
 from governance.merging import merging, unmerging
 from memory_site.admin_pages import sight
 from memory_site.admin_pages.fact_display import actor_name
 from memory_site.admin_pages.governed import GovernedAdmin, subjects_called, typed
 
-#: Subjects offered for what was typed.
-OFFERED = 20
+#: Subjects offered for what was typed; names and facts shown of each of the two.
+OFFERED, SHOWN = 20, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What tells a subject from another: names on platforms, the latest facts that may be read, and since when."""
+
+    subject: Subject
+    facts: Sequence[Fact]
+    names: Sequence[Identity]
+    first: datetime | None
+    signs_in: bool
 
 
 def page(admin: GovernedAdmin, request: HttpRequest, subject: Subject) -> HttpResponse:
@@ -52,6 +69,7 @@ def page(admin: GovernedAdmin, request: HttpRequest, subject: Subject) -> HttpRe
         search=search,
         found=_found(request, subject, search),
         into=into,
+        pair=[_known(request, one) for one in (subject, into)] if into is not None else [],
         preview=preview,
         rationale=typed(request.POST, "rationale"),
         problem=problem,
@@ -85,6 +103,18 @@ def merges_of(request: HttpRequest, subject: Subject) -> list[tuple[SubjectMerge
 
 def _chosen(admin: GovernedAdmin, request: HttpRequest, pk: str) -> Subject | None:
     return admin.get_or_404(request, pk) if pk else None
+
+
+def _known(request: HttpRequest, subject: Subject) -> Known:
+    owned = {"account_id": subject.account_id, "subject": subject}
+    facts = sight.of(request).facts().filter(subject=subject, readable=True, status=Status.ACTIVE)
+    return Known(
+        subject=subject,
+        facts=list(facts.order_by("-pk")[:SHOWN]),
+        names=list(Identity.objects.filter(**owned).order_by("platform", "value")[:SHOWN]),
+        first=Event.objects.filter(**owned).aggregate(first=Min("occurred_at"))["first"],
+        signs_in=Membership.objects.filter(**owned).exists(),
+    )
 
 
 def _found(request: HttpRequest, subject: Subject, search: str) -> list[Subject]:

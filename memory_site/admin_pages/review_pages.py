@@ -37,13 +37,13 @@ from governance.reviewing.review_queue import HIGH_RISK, MEDIUM_RISK, with_risk
 from governance.reviewing.review_rewording import merge_targets
 from governance.reviewing.second_look import is_second_look
 from governance.sharing import promotion_undo
-from memory_site.admin_pages import promotion_panel, review_form, threads
+from memory_site.admin_pages import promotion_panel, review_form, saved_views, threads
 from memory_site.admin_pages.deciding import asked, surroundings
 from memory_site.admin_pages.deciding.hands import HandsFilter
 from memory_site.admin_pages.deciding.many_pages import ManyPages
 from memory_site.admin_pages.deciding.stale import Moved, moved
 from memory_site.admin_pages.deciding.typed_fields import put_off_until
-from memory_site.admin_pages.fact_display import claim, instant, words
+from memory_site.admin_pages.fact_display import claim, date_only, words
 from memory_site.admin_pages.fact_pages import HIDDEN
 from memory_site.admin_pages.governed import GovernedAdmin, Queue, typed
 from memory_site.admin_pages.review_bulk_pages import many_reviews
@@ -64,7 +64,7 @@ class ReviewAdmin(GovernedAdmin):
     """The queue of reviews, the riskiest first, and the page on which a curator decides."""
 
     empty_list = "Nothing waits for a review. Facts that the gates do not place by themselves appear here."
-    list_display = ["pick", "said", "about", "kind_words", "risk_words", "why", "created", "due", "hands", "status"]
+    list_display = ["pick", "said", "about", "kind_and_why", "risk_words", "created", "due", "hands", "status"]
     list_display_links = ["said"]
     list_filter = [StateFilter, HandsFilter, RiskFilter, "kind", ConcernedFilter]
     list_select_related = ["fact__subject", "conflict_set__subject", "event__subject", "assignee__user"]
@@ -86,6 +86,11 @@ class ReviewAdmin(GovernedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Review]:
         """Say in the list which reviews the person has chosen."""
         return self.many.with_choice(request, super().get_queryset(request))
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """Say where a review stands only in lists of more than those that wait."""
+        waiting = {None, "", ReviewStatus.PENDING, "overdue", "deferred"}
+        return [name for name in self.list_display if name != "status" or request.GET.get("state") not in waiting]
 
     def get_ordering(self, request: HttpRequest) -> list[str]:
         """Put the riskiest first, then what is due first."""
@@ -124,10 +129,20 @@ class ReviewAdmin(GovernedAdmin):
         concerned = review.fact or review.conflict_set or review.event
         return isolated(concerned.subject.display_name) if concerned else "–"
 
-    @admin.display(description="kind")
+    @admin.display(description="kind, and why")
+    def kind_and_why(self, review: Review) -> SafeString | str:
+        """What sort of question it is and, of new facts, why the gates left it to a person."""
+        if review.kind != ReviewKind.NEW_FACT or is_second_look(review):
+            return self.kind_words(review)
+        return format_html('{}<br><span class="quiet">{}</span>', self.kind_words(review), self.why(review))
+
     def kind_words(self, review: Review) -> str:
         """What sort of question it is."""
         return "second look" if is_second_look(review) else words(review.kind)
+
+    def why(self, review: Review) -> str:
+        """Why the gates left it to a person."""
+        return ", ".join(dict.fromkeys(words(str(reason)) for reason in review.reasons))
 
     @admin.display(description="risk", ordering="risk")
     def risk_words(self, review: Review) -> str:
@@ -136,20 +151,15 @@ class ReviewAdmin(GovernedAdmin):
             return "high"
         return "medium" if review.risk >= MEDIUM_RISK else "low"
 
-    @admin.display(description="why")
-    def why(self, review: Review) -> str:
-        """Why the gates left it to a person."""
-        return ", ".join(dict.fromkeys(words(str(reason)) for reason in review.reasons))
-
     @admin.display(description="since", ordering="created_at")
     def created(self, review: Review) -> SafeString:
         """Since when it waits."""
-        return instant(review.created_at)
+        return date_only(review.created_at)
 
     @admin.display(description="due", ordering="due_at")
     def due(self, review: Review) -> SafeString:
         """When it should be decided."""
-        shown = instant(review.due_at)
+        shown = date_only(review.due_at)
         return format_html("{} (escalated)", shown) if review.escalated_at else shown
 
     @admin.display(description="in the hands of")
@@ -210,15 +220,14 @@ class ReviewAdmin(GovernedAdmin):
     def _page(self, request: HttpRequest, review: Review, *, error: DomainError | None = None) -> HttpResponse:
         eyes = of(request)
         queue = Queue(self, request)
-        review = self.visible(eyes).select_related(*self.list_select_related, "fact__scope").get(pk=review.pk)
+        review = (
+            self.visible(eyes)
+            .select_related(*self.list_select_related, "fact__scope", "event__scope", "event__speaker")
+            .get(pk=review.pk)
+        )
         fact = review.fact
         if fact is not None:
             fact.readable = review.readable
-        evidence = (
-            Evidence.objects.filter(account_id=review.account_id, fact=fact)
-            .select_related("event", "event__speaker", "event__subject", "event__scope")
-            .order_by("-event__occurred_at")[: threads.SHOWN_EVIDENCE]
-        )
         waits = review.status == ReviewStatus.PENDING
         is_decided_here = review.kind not in {ReviewKind.CONFLICT, ReviewKind.POSSIBLE_CONFLICT}
         refused = review_authority.refusal(eyes.principal, review) if waits and is_decided_here else None
@@ -237,7 +246,7 @@ class ReviewAdmin(GovernedAdmin):
             hidden=HIDDEN,
             rows=claim(fact) if fact and review.readable else [],
             unresolved=review.detail if _may_read_event(eyes, review) else {},
-            excerpts=threads.excerpts(eyes, evidence).get(fact.pk, []) if fact and review.readable else [],
+            excerpts=_excerpts(eyes, review),
             objections=_objections(review) if review.readable else [],
             asked=promotion_asked,
             question=asked.of_review(review, promotion_asked and promotion_asked["promotion"]),
@@ -262,6 +271,19 @@ class ReviewAdmin(GovernedAdmin):
             **queue.links(review.pk),
         )
         return TemplateResponse(request, "memory/review.html", context, status=200 if error is None else error.status)
+
+
+def _excerpts(eyes: Sight, review: Review) -> list[threads.Excerpt]:
+    """Return what was said for the fact or, where nobody could be named, in the event; as far as it is to be read."""
+    if review.fact is None and review.event is not None:
+        quoted = Evidence(account_id=review.account_id, event=review.event, quote=review.detail.get("quote", ""))
+        return threads.excerpts(eyes, [quoted])[None] if _may_read_event(eyes, review) else []
+    if review.fact is None or not review.readable:
+        return []
+    evidence = Evidence.objects.filter(account_id=review.account_id, fact=review.fact)
+    evidence = evidence.select_related("event", "event__speaker", "event__subject", "event__scope")
+    latest = evidence.order_by("-event__occurred_at")[: threads.SHOWN_EVIDENCE]
+    return threads.excerpts(eyes, latest).get(review.fact_id, [])
 
 
 def _what_changed(review: Review, typed_form: QueryDict, error: DomainError | None) -> dict[str, Any]:
@@ -328,7 +350,7 @@ def _decided(eyes: Sight, review: Review, request: HttpRequest, queue: Queue) ->
         "undo_done": _undo_address(done),
         "undone": undone,
         "undone_text": VERBS.get(undone.verb, undone.verb) if undone else "",
-        "go_on": reverse("admin:facts_conflictset_changelist") + "?state=waiting",
+        "go_on": reverse("admin:facts_conflictset_changelist") + saved_views.address({}),
         "go_on_words": "To the conflicts that wait",
     }
 

@@ -124,10 +124,11 @@ def test_the_page_shows_what_would_change_and_wants_the_key_typed(account, anna,
     address = reverse("admin:subject_merge", args=[anna.pk])
 
     assert "anna.keller" in client.get(address, {"search": "anna"}).text
-    page = client.get(address, {"into": str(anna_k.pk)}).text
-    assert "Conflicts that would open" in page
-    assert "Anna lives in Bern." in page
-    assert "Anna lives in Lyon." in page
+    shown = client.get(address, {"into": str(anna_k.pk)})
+    beside = [[fact.statement for fact in known.facts] for known in shown.context["pair"]]
+    assert beside == [["Anna lives in Bern."], ["Anna lives in Lyon."]]
+    page = shown.text
+    assert "<b>1</b> conflict would open" in page
     wrong = client.post(address, {"into": str(anna_k.pk), "key": "U042"})
     assert (wrong.status_code, SubjectMerge.objects.count()) == (422, 0)
     done = client.post(address, {"into": str(anna_k.pk), "key": "anna.keller", "rationale": "Same desk."}, follow=True)

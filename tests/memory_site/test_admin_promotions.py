@@ -46,6 +46,7 @@ def test_it_is_approved_there(scene, client):
     promotion = scene.request(fact)
     sign_in(client, scene.decider)
     address = reverse("admin:review_decide", args=[promotion.review_id])
+    assert "has agreed.</span>" in page_of(client, promotion.review)
     assert client.post(address, {"verb": "approve"}).status_code == 409
     consents.grant(scene.ada, scene.consent(fact).id)
     assert client.post(address, {"verb": "approve", "reason": "Helps."}).status_code == 302
@@ -89,6 +90,9 @@ def test_a_curator_of_the_target_alone_reads_what_to_decide_about(account, scene
 def test_the_one_who_asked_does_not_decide(scene, client):
     promotion = scene.request(scene.fact())
     sign_in(client, scene.asker)
+    page = page_of(client, promotion.review)
+    assert "You asked for this, or put it in yourself" in page
+    assert 'value="approve"' not in page
     refusal = {"verb": "reject", "reason": "Private."}
     answer = client.post(reverse("admin:review_decide", args=[promotion.review_id]), refusal)
     assert (answer.status_code, Promotion.objects.get().status) == (403, "requested")
@@ -99,3 +103,27 @@ def test_curators_below_do_not_see_it(account, scene, client):
     sign_in(client, person_in(account, path="/support/emea"))
     address = reverse("admin:governance_review_change", args=[promotion.review_id])
     assert client.get(address).status_code in {302, 404}
+
+
+def test_a_consent_is_looked_at_and_given_by_nobody_else(scene, client):
+    fact = scene.fact()
+    promotion = scene.request(fact)
+    consent = scene.consent(fact)
+    address = reverse("admin:governance_consent_change", args=[consent.pk])
+    sign_in(client, scene.decider)
+    page = client.get(address)
+    assert (page.context["place"], page.context["readable"]) == (1, True)
+    assert [(choice.label, choice.subject_only) for choice in page.context["choices"]] == [
+        ("Now", True),
+        ("Agreed and approved, a copy", False),
+        ("Refused, a copy", False),
+    ]
+    assert reverse("admin:governance_review_change", args=[promotion.review_id]) in page.text
+    client.post(address, {"answer": "yes", "status": "granted", "verb": "approve"})
+    assert scene.consent(fact).status == "pending"
+    sign_in(client, person_in(scene.account, path="/support/emea"))
+    page = client.get(address)
+    assert fact.statement in page.text
+    assert page.context["promotions"] == [], "the request is decided above"
+    sign_in(client, scene.ada)
+    assert client.get(address).status_code == 404

@@ -14,7 +14,7 @@ from governance.reviewing.second_look import is_second_look
 _REVIEWS = {
     ReviewKind.NEW_FACT: "Should this be remembered, and be seen by those whom it says?",
     ReviewKind.DIRECTIVE: "Somebody wrote an order to whoever reads this. May it be served, as a quotation?",
-    ReviewKind.CONTEST: "Its subject says that this is wrong. Does it stand?",
+    ReviewKind.CONTEST: "Its subject says that this is wrong. Does the fact stand all the same?",
     ReviewKind.REVALIDATION: "Does this still hold?",
     ReviewKind.UNRESOLVED_SUBJECT: "About whom is this?",
     ReviewKind.CONFLICT: "These facts cannot all hold; they are decided on the page of the conflict.",
@@ -26,7 +26,12 @@ _CONFLICTS = {
     ConflictKind.POSSIBLE: "Do these contradict each other, and if so, which one holds?",
 }
 #: What the button for yes is called where "Approve" would leave open what is approved.
-_YES = {ReviewKind.CONTEST: "It stands", ReviewKind.REVALIDATION: "It still holds", ReviewKind.DIRECTIVE: "Serve it"}
+_YES = {
+    ReviewKind.CONTEST: "The fact stands",
+    ReviewKind.REVALIDATION: "It still holds",
+    ReviewKind.DIRECTIVE: "Serve it",
+}
+_NO = {ReviewKind.CONTEST: "It is wrong", ReviewKind.REVALIDATION: "It was never true"}
 #: What approving and rejecting do, by kind of review.
 _APPROVED = {
     ReviewKind.CONTEST: "The objection is refused, and the fact is as it was before.",
@@ -56,7 +61,8 @@ def labels(review: Review) -> Mapping[str, str]:
     """Return what the buttons for yes and no are called: so that each answers the question."""
     if is_second_look(review):
         return {"approve": "It was right", "reject": "Reject"}
-    return {"approve": _YES.get(ReviewKind(review.kind), "Approve"), "reject": "Reject"}
+    kind = ReviewKind(review.kind)
+    return {"approve": _YES.get(kind, "Approve"), "reject": _NO.get(kind, "Reject")}
 
 
 def of_conflict(conflict: ConflictSet) -> str:

@@ -13,7 +13,7 @@ from memory_site.admin_pages.governed import DefaultChoiceFilter
 class HandsFilter(DefaultChoiceFilter):
     """In whose hands: anybody's, unless another choice is made."""
 
-    title = "in the hands of"
+    title = "who has it"
     parameter_name = "hands"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@
   const find = (selector) => Array.from(document.querySelectorAll(selector)).find(usable);
 
   const moveFocus = (key) => {
-    const field = key === "/" ? find("#searchbar") : find(`[data-focus-key="${CSS.escape(key)}"]`);
+    const field = (key === "/" && find("#searchbar")) || find(`[data-focus-key="${CSS.escape(key)}"]`);
     if (field) field.focus();
     return Boolean(field);
   };
@@ -129,8 +129,7 @@
   };
   for (const box of boxes) box.addEventListener("change", keep);
   form.querySelector("[data-choose-all]")?.addEventListener("click", () => {
-    const all = boxes.every((box) => box.checked);
-    for (const box of boxes) box.checked = !all;
+    for (const box of boxes) box.checked = true;
     keep();
   });
 })();
