@@ -143,7 +143,7 @@ class SubjectAdmin(GovernedAdmin):
 class IdentityAdmin(GovernedAdmin):
     """All names of all subjects, and the page on which a curator says that one is certain."""
 
-    list_display = ["value", "platform", "about", "certainty", "created_at"]
+    list_display = ["value", "sort", "about", "certainty", "created_at"]
     empty_list = "No name is known. They come with what is captured, and from connected workspaces."
     list_filter = ["confirmed", SubjectFilter]
     list_select_related = ["subject"]
@@ -157,6 +157,11 @@ class IdentityAdmin(GovernedAdmin):
     ) -> HttpResponse:
         """Show one name, and confirm it or take that back."""
         return identity_page.page(self, request, self.get_or_404(request, object_id))
+
+    @admin.display(description="what it is")
+    def sort(self, identity: Identity) -> str:
+        """What sort of name it is."""
+        return identity_page.platform(identity)
 
     @admin.display(description="whose it is")
     def certainty(self, identity: Identity) -> SafeString:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -46,9 +46,7 @@ class RuleForm(forms.Form):
     )
     kind = forms.ChoiceField(label="Makes a", choices=ActionKind.choices)
     notice_to = forms.ChoiceField(label="Who is told", choices=NoticeTo.choices)
-    target = forms.CharField(
-        required=False, max_length=64, help_text="Name of the target, where that is a target of the rule's own."
-    )
+    target = forms.ChoiceField(required=False, help_text="Where that is a target of the rule's own.")
     enabled = forms.BooleanField(required=False, help_text="Switched off, it makes nothing.")
     note = forms.CharField(label="Why", required=False, max_length=NOTE_LENGTH, help_text=WHY)
     facts = forms.IntegerField(
@@ -59,6 +57,15 @@ class RuleForm(forms.Form):
         initial=LOOKED_AT,
         help_text=f"Facts that a look at the change asks about, 1 to {MOST_LOOKED_AT}.",
     )
+
+    def __init__(self, data: Any = None, *, initial: Mapping[str, Any], targets: Iterable[str]) -> None:
+        """Offer the targets that there are."""
+        super().__init__(data, initial=initial)
+        self.fields["target"].choices = [("", "none"), *((name, name) for name in sorted(targets))]
+
+    def of_rule(self) -> list[forms.BoundField]:
+        """Return the fields that say what the rule does, and how many facts a look asks about."""
+        return [field for field in self.visible_fields() if field.name != "note"]
 
 
 #: What the history calls the fields.
@@ -120,7 +127,7 @@ class ActionRuleAdmin(GovernedAdmin):
     def _form(self, request: HttpRequest, rule: Rule | None) -> HttpResponse:
         names = _target_names(request)
         earlier = _earlier(request, rule, names)
-        form = RuleForm(request.POST or None, initial={**_initial(rule, names), **earlier})
+        form = RuleForm(request.POST or None, initial={**_initial(rule, names), **earlier}, targets=names.values())
         looks: list[Look] | None = None
         if request.method == "POST" and form.is_valid():
             try:
@@ -133,7 +140,7 @@ class ActionRuleAdmin(GovernedAdmin):
                     return redirect(reverse("admin:ingest_actionrule_changelist"))
         context = self.context(
             request,
-            title=f"Action rule: {rule.key}" if rule else "New action rule",
+            title=f"A {words(rule.category)} makes a {words(rule.kind)}" if rule else "New action rule",
             form=form,
             rule=rule,
             looks=looks,

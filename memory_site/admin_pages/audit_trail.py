@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,8 +12,10 @@ from django.db.models import Model, Q
 
 from facts.models import Account, AuditEntry, ConflictMember, ConflictSet, Event, Fact, Membership, ScopeLink, Subject
 from governance.models import ApiKey, Consent, ForgetReceipt, GateRule, Leaving, Promotion, RetentionRule, Review
+from memory_site.admin_pages.fact_display import plain, words
 from retrieval.models import RetrievalProfile
 
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: Entries shown, the newest; and things of one sort whose entries are looked up along with those of a subject.
 SHOWN, LOOKED_UP = 200, 2_000
 
@@ -74,7 +77,7 @@ def lines(account_id: uuid.UUID, kind: str, pk: uuid.UUID) -> list[Line]:
     for other, ids in _belonging(account_id, kind, pk):
         wanted |= Q(object_type=other, object_id__in=[str(one) for one in ids])
     entries = AuditEntry.objects.filter(wanted, account_id=account_id).order_by("-seq")[:SHOWN]
-    return [Line(entry, page_of(entry.object_type), _details(entry.metadata)) for entry in entries]
+    return [Line(entry, page_of(entry.object_type), details(entry.metadata)) for entry in entries]
 
 
 def _belonging(account_id: uuid.UUID, kind: str, pk: uuid.UUID) -> Iterable[tuple[str, list[uuid.UUID]]]:
@@ -125,6 +128,18 @@ def page_of(kind: str) -> str:
     return f"admin:{options.app_label}_{options.model_name}_change"
 
 
-def _details(metadata: dict[str, Any]) -> str:
-    """Return ids, states and counts as one line."""
-    return ", ".join(f"{name} {value}" for name, value in sorted(metadata.items()) if value not in ("", None))
+def details(metadata: dict[str, Any]) -> str:
+    """Return ids, states and counts as one line; ids by their end, which tells those of one time apart."""
+    told = [f"{words(name)} {_told(value)}" for name, value in sorted(metadata.items()) if value not in ("", None)]
+    return ", ".join(told)
+
+
+def short(text: object) -> str:
+    """Return ids in a text by their ends, and the rest as it is."""
+    return _ID.sub(lambda found: f"…{found[0][-8:]}", str(text))
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return short(plain(value))

@@ -66,7 +66,7 @@ class StateFilter(DefaultChoiceFilter):
 class PlaceFilter(ScopeFilter):
     """Where it would be known."""
 
-    title = "to be known in"
+    title = "place"
     parameter_name = "place"
     field = "target_id"
 
@@ -74,7 +74,7 @@ class PlaceFilter(ScopeFilter):
 class WaitingFilter(admin.SimpleListFilter):
     """How long ago it was asked."""
 
-    title = "asked"
+    title = "age"
     parameter_name = "asked"
     spans = {"week": timedelta(days=7), "month": timedelta(days=30), "quarter": timedelta(days=90)}
 
@@ -123,7 +123,7 @@ class ConsentAdmin(GovernedAdmin):
         "Nobody is asked to agree to anything. Before something personal is seen by others, its subject is asked; "
         "that question waits here."
     )
-    list_display = ["what", "about", "level", "place", "state", "asked_by", "asked", "waits", "answered"]
+    list_display = ["what", "about", "level", "place", "state", "asked_by", "since"]
     list_display_links = ["what"]
     list_filter = [StateFilter, WaitingFilter, AskedByFilter, "fact__level", PlaceFilter, SubjectFilter]
     list_select_related = ["fact", "subject", "target"]
@@ -161,7 +161,7 @@ class ConsentAdmin(GovernedAdmin):
         """How widely the fact is meant to be seen where it is."""
         return consent.fact.level
 
-    @admin.display(description="in")
+    @admin.display(description="to be known in")
     def place(self, consent: Consent) -> SafeString:
         """Where it would be known."""
         return isolated(consent.target.path)
@@ -191,6 +191,13 @@ class ConsentAdmin(GovernedAdmin):
         if consent.status != ConsentStatus.PENDING:
             return "–"
         return timesince(consent.requested_at, depth=1)
+
+    @admin.display(description="since")
+    def since(self, consent: Consent) -> SafeString:
+        """How long it waits, or when the answer came."""
+        if consent.status == ConsentStatus.PENDING:
+            return format_html("waits {}", self.waits(consent))
+        return format_html("answered {}", instant(consent.decided_at))
 
     @admin.display(description="answered")
     def answered(self, consent: Consent) -> SafeString:

@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
@@ -24,10 +25,14 @@ from facts.tenancy import get_scope, get_subject
 from facts.vocabulary import SubjectKind
 from ingest.deliveries import outbox, targets
 from ingest.models import BlockedWay, Delivery, DeliveryKind, DeliveryState, DeliveryTarget, TargetAudience
+from memory_site.admin_pages.audit_trail import short
 from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
+
+#: Pages of what deliveries are about.
+_PAGES = {"action": "admin:ingest_action_change", "consent.question": "admin:governance_consent_change"}
 
 
 class TargetForm(forms.Form):
@@ -76,8 +81,10 @@ class DeliveryAdmin(GovernedAdmin):
     list_filter = ["state"]
     list_select_related = ["target", "recipient"]
     ordering = ["-id"]
-    fields = ["about", "object_id", "state", "reason", "error_class", "attempts", "uncertain", "receipt"]
-    fields += ["created_at", "next_try_at", "finished_at"]
+    fields = ["thing", "to", "state", "reason_words", "attempts", "certainty", "receipt"]
+    fields += ["created_at", "next_try", "finished_at"]
+    readonly_fields = ["thing", "to", "reason_words", "certainty", "next_try"]
+    labels = {"receipt": "What the receiver calls it", "created_at": "Asked for", "finished_at": "Ended"}
     change_form_template = "memory/delivery.html"
 
     @admin.display(description="about")
@@ -89,6 +96,27 @@ class DeliveryAdmin(GovernedAdmin):
     def to(self, delivery: Delivery) -> str | SafeString:
         """Where it goes."""
         return delivery.target.name if delivery.target else isolated(delivery.recipient.display_name)
+
+    def titled(self, record: Delivery) -> str:
+        """Call it by what is told and to whom."""
+        where = record.target.name if record.target else record.recipient.display_name
+        return f"Delivery to {where}"
+
+    @admin.display(description="what it tells of")
+    def thing(self, delivery: Delivery) -> SafeString:
+        """What it is about, as a link where there is a page of it."""
+        page = _PAGES.get(delivery.about)
+        if page is None:
+            return format_html("{} <code>{}</code>", words(delivery.about), short(delivery.object_id))
+        name = {"action": "an action", "consent.question": "a question of consent"}[delivery.about]
+        return format_html('<a href="{}">{}</a>', reverse(page, args=[delivery.object_id]), name)
+
+    @admin.display(description="arrived")
+    def certainty(self, delivery: Delivery) -> str:
+        """Whether it is known to have arrived."""
+        if delivery.state == DeliveryState.SENT:
+            return "yes"
+        return "nobody can tell" if delivery.uncertain else "no"
 
     @admin.display(description="why")
     def reason_words(self, delivery: Delivery) -> str:

@@ -245,7 +245,7 @@ def _in_words(cell: Cell, about: str) -> Shown:
         gate_a=GATE_A.get(cell.gate_a, "not understood: ask a person"),
         gate_b=GATE_B.get(cell.gate_b, "not understood: ask a person"),
         needs=", ".join(needs),
-        again="never" if days is None else f"{days} days",
+        again="never" if days is None else f"after {days} days",
         due=f"{cell.review_due_days} days",
         origin=_origin(cell.origin),
         origin_path=cell.origin if cell.origin.startswith("/") else "",

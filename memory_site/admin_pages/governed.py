@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -75,6 +75,8 @@ class GovernedAdmin(admin.ModelAdmin):
     sortable_by = ()
     change_form_template = "memory/record.html"
     list_title = ""
+    #: Labels of fields on the page of a record, where Django's would say nothing to people.
+    labels: Mapping[str, str] = {}
     empty_list = "Nothing here yet."
 
     @property
@@ -185,6 +187,15 @@ class GovernedAdmin(admin.ModelAdmin):
             **(extra_context or {}),
         }
         return super().changeform_view(request, object_id, form_url, named)
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:
+        """Call the page of a record by what it is about."""
+        context["record_title"] = context["title"] = self.titled(context["original"])
+        return super().render_change_form(request, context, **options)
+
+    def titled(self, record: Any) -> str:
+        """Return what the page of a record is called: by default what sort of record it is."""
+        return capfirst(self.opts.verbose_name)
 
     def get_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """Return the record, or answer 404 for what does not exist or is not for this person."""

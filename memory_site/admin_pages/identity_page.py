@@ -16,11 +16,19 @@ from facts.errors import DomainError
 from facts.models import Identity, Membership
 from governance import identities
 from ingest.slack.people import SLACK
-from memory_site.admin_pages.fact_display import actor_name
+from memory_site.admin_pages.fact_display import actor_name, words
 from memory_site.admin_pages.governed import GovernedAdmin, typed
 
 #: Other names of the same subject that are shown.
 SHOWN = 50
+
+#: What platforms are called; any other by its name.
+_PLATFORMS = {"slack": "user of Slack", "slack_name": "name in Slack", "email": "e-mail address"}
+
+
+def platform(identity: Identity) -> str:
+    """Return what sort of name it is."""
+    return _PLATFORMS.get(identity.platform, f"name on {words(identity.platform)}")
 
 
 def certainty(identity: Identity) -> SafeString:
@@ -39,7 +47,8 @@ def page(page_of: GovernedAdmin, request: HttpRequest, identity: Identity) -> Ht
     others = Identity.objects.filter(account_id=identity.account_id, subject_id=identity.subject_id)
     context = page_of.context(
         request,
-        title=f"{identity.platform} {identity.value}",
+        title=f"{platform(identity).capitalize()} {identity.value}",
+        platform=platform(identity),
         identity=identity,
         certainty=certainty(identity),
         is_slack=identity.platform == SLACK,
@@ -47,7 +56,8 @@ def page(page_of: GovernedAdmin, request: HttpRequest, identity: Identity) -> Ht
             account_id=identity.account_id, subject_id=identity.subject_id, user__is_active=True
         ).exists(),
         others=[
-            (other, certainty(other)) for other in others.exclude(pk=identity.pk).order_by("platform", "value")[:SHOWN]
+            (other, platform(other), certainty(other))
+            for other in others.exclude(pk=identity.pk).order_by("platform", "value")[:SHOWN]
         ],
     )
     return TemplateResponse(request, "memory/identity.html", context)

@@ -14,6 +14,7 @@ from facts.errors import DomainError
 from ingest.imports import running
 from ingest.imports.running import Options
 from ingest.models import ImportRun
+from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.governed import GovernedAdmin
 
 #: Faults that are shown of one import.
@@ -43,8 +44,16 @@ class ImportRunAdmin(GovernedAdmin):
 
     list_title = "Imports"
     empty_list = "Nothing was imported yet."
-    list_display = ["kind", "source", "status", "progress", "started_at", "updated_at", "finished_at"]
-    fields = ["kind", "source", "options", "status", "progress", "counts", "unread", "started_at", "updated_at"]
+    list_display = ["called", "source", "status", "progress", "started_at", "updated_at", "finished_at"]
+    labels = {
+        "source": "From",
+        "options": "As was asked",
+        "counts": "What became of it",
+        "started_at": "Begun",
+        "updated_at": "Last sign of life",
+        "finished_at": "Over",
+    }
+    fields = ["source", "options", "status", "progress", "counts", "unread", "started_at", "updated_at"]
     fields += ["finished_at"]
     readonly_fields = ["progress", "unread"]
     list_filter = ["status"]
@@ -80,6 +89,15 @@ class ImportRunAdmin(GovernedAdmin):
             request, title="Import a file", form=form, consent_is_automatic=account.consent_mode == "auto"
         )
         return TemplateResponse(request, "memory/import_new.html", context)
+
+    def titled(self, record: ImportRun) -> str:
+        """Call it by what was imported."""
+        return f"Import: {words(record.kind)}"
+
+    @admin.display(description="import")
+    def called(self, run: ImportRun) -> str:
+        """What is imported."""
+        return words(run.kind)
 
     @admin.display(description="progress")
     def progress(self, run: ImportRun) -> str:

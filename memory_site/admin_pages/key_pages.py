@@ -14,6 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -24,8 +26,12 @@ from facts.tenancy import get_scope, get_subject
 from governance import keys
 from governance.access import APP_RIGHTS, PEER_KINDS, Delegation, Right
 from governance.models import ApiKey
+from memory_site.admin_pages.fact_display import instant, words
 from memory_site.admin_pages.governed import GovernedAdmin
+from memory_site.admin_pages.texts import isolated
 
+#: The longest overlap of two secrets, in hours.
+LONGEST = int(keys.LONGEST_OVERLAP.total_seconds()) // 3600
 #: What the rights and delegations of a key mean, for the person who chooses.
 RIGHTS = {
     Right.CAPTURE: "capture: send what was said",
@@ -80,7 +86,12 @@ class NewKeyForm(forms.Form):
 class RotateForm(forms.Form):
     """How long the old secret goes on working."""
 
-    hours = forms.IntegerField(min_value=0, max_value=int(keys.LONGEST_OVERLAP.total_seconds()) // 3600)
+    hours = forms.IntegerField(
+        label="The old one works for",
+        min_value=0,
+        max_value=LONGEST,
+        help_text=f"Hours, 0 to {LONGEST}: as long as applications need to change over.",
+    )
 
 
 class KeyStateFilter(admin.SimpleListFilter):
@@ -114,13 +125,10 @@ class ApiKeyAdmin(GovernedAdmin):
     search_fields = ["label__icontains", "prefix__startswith"]
     search_help_text = "A part of the label, or the start of a key as it is shown here."
 
-    list_display = ["label", "prefix", "may", "scope_limit", "created_at", "expires_at", "last_used_at", "state"]
-    fields = ["label", "prefix", "rights", "delegated", "maker", "peer", "scope_limit", "requests_per_minute"]
-    fields += ["created_at", "expires_at", "last_used_at", "revoked_at"]
+    list_display = ["label", "prefix", "may", "where", "state", "last_used", "ends"]
     list_select_related = ["scope_limit"]
     ordering = ["-id"]
     change_list_template = "memory/key_list.html"
-    change_form_template = "memory/key.html"
 
     def visible(self, eyes: Any) -> QuerySet[ApiKey]:
         """Return the account's keys; nothing in them reveals a key."""
@@ -136,17 +144,50 @@ class ApiKeyAdmin(GovernedAdmin):
             *super().get_urls(),
         ]
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show one key: what it may do, when it was used last, and the two buttons that end its secret."""
+        return self._page(request, self.get_or_404(request, object_id), RotateForm(initial={"hours": 24}))
+
+    def _page(self, request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse:
+        context = self.context(
+            request,
+            title=f"API key {key.label}",
+            original=key,
+            state=self.state(key),
+            rights=[RIGHTS.get(right, words(right)) for right in key.rights],
+            delegated=[DELEGATIONS.get(name, words(name)) for name in key.delegated],
+            works=_ended(key) is None,
+            form=form,
+        )
+        return TemplateResponse(request, "memory/key.html", context)
+
     @admin.display(description="may")
     def may(self, key: ApiKey) -> str:
         """Its rights and what was delegated to it."""
-        return ", ".join([*key.rights, *(f"{name} (delegated)" for name in key.delegated)])
+        return ", ".join([*map(words, key.rights), *(f"{words(name)} (in a name)" for name in key.delegated)])
+
+    @admin.display(description="where")
+    def where(self, key: ApiKey) -> SafeString | str:
+        """The scope that it is confined to."""
+        return isolated(key.scope_limit.path) if key.scope_limit else "the whole account"
+
+    @admin.display(description="last used")
+    def last_used(self, key: ApiKey) -> SafeString | str:
+        """When it was used last."""
+        return instant(key.last_used_at) if key.last_used_at else "never"
+
+    @admin.display(description="expires")
+    def ends(self, key: ApiKey) -> SafeString | str:
+        """When it ends by itself."""
+        return instant(key.expires_at) if key.expires_at else "never"
 
     @admin.display(description="state")
-    def state(self, key: ApiKey) -> str:
+    def state(self, key: ApiKey) -> SafeString:
         """Whether it works."""
-        if key.revoked_at:
-            return "revoked"
-        return "expired" if key.expires_at and key.expires_at <= now() else "in use"
+        ended = _ended(key)
+        return format_html('<span class="chip {}">{}</span>', "blocked" if ended else "included", ended or "in use")
 
     def create(self, request: HttpRequest) -> HttpResponse:
         """Ask what the key is for; then make it and show it, once."""
@@ -167,8 +208,7 @@ class ApiKeyAdmin(GovernedAdmin):
         old = self.get_or_404(request, str(pk))
         form = RotateForm(request.POST)
         if not form.is_valid():
-            messages.error(request, "An overlap is a number of hours, from 0 to 720.")
-            return redirect(reverse("admin:governance_apikey_change", args=[pk]))
+            return self._page(request, old, form)
         overlap = timedelta(hours=form.cleaned_data["hours"])
         try:
             key, raw = keys.rotate_key(request.principal, old.pk, actor=request.principal.actor, overlap=overlap)
@@ -184,6 +224,13 @@ class ApiKeyAdmin(GovernedAdmin):
         keys.revoke_key(key.account_id, key.pk, actor=request.principal.actor)
         messages.success(request, f"{key.label} is revoked; it stops working within seconds.")
         return redirect(reverse("admin:governance_apikey_changelist"))
+
+
+def _ended(key: ApiKey) -> str | None:
+    """Return how a key has ended, ``None`` for one that works."""
+    if key.revoked_at:
+        return "revoked"
+    return "expired" if key.expires_at and key.expires_at <= now() else None
 
 
 def _create(request: HttpRequest, values: dict[str, Any]) -> tuple[ApiKey, str]:

@@ -96,6 +96,8 @@ class LongJobAdmin(GovernedAdmin):
             channels=_channels(job),
             may_cancel=job.is_open and job.state != "cancelling",
             may_resume=long_jobs.may_resume(job),
+            # Not by looking at the step in the template, which would call it.
+            worker_goes_on=kind.step is not None,
         )
         return TemplateResponse(request, "memory/long_job.html", context)
 

@@ -13,16 +13,30 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from facts import audit, jobs
 from facts.clock import now
 from facts.ids import lower_bound
 from facts.models import AuditEntry, Job, Suppression
+from facts.models.records import JobStatus
 from governance.models import ForgetReceipt, Role
 from memory_site.admin_pages import audit_trail
 from memory_site.admin_pages.fact_display import actor_name, words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
+from memory_site.admin_pages.texts import isolated
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text is an id of ours."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
+
 
 #: Faults of the audit chain that are named one by one.
 NAMED_FAULTS = 10
@@ -63,15 +77,47 @@ class AboutFilter(admin.SimpleListFilter):
 class JobAdmin(GovernedAdmin):
     """The ledger of background work; what was given up can be tried again."""
 
-    list_display = ["kind", "status", "attempts", "error_class", "run_after", "created_at", "finished_at"]
-    fields = ["kind", "input_key", "recipe", "status", "attempts", "max_attempts", "run_after", "claimed_at"]
-    fields += ["created_at", "finished_at", "error_class", "error"]
+    list_display = ["called", "state", "attempts", "error_class", "run_after", "created_at", "finished_at"]
+    fields = ["state", "tries", "error_class", "error", "created_at", "run_after", "claimed_at", "finished_at"]
+    fields += ["kind", "input_key", "recipe"]
+    readonly_fields = ["state", "tries"]
+    labels = {
+        "error_class": "Why it failed",
+        "error": "In full",
+        "created_at": "Handed over",
+        "run_after": "Not before",
+        "claimed_at": "Last taken up",
+        "finished_at": "Over",
+        "input_key": "About",
+        "recipe": "In which way",
+    }
     empty_list = "No work was handed to the worker yet. What is sent to POST /v1/capture makes some."
     list_filter = ["status", SinceFilter]
     ordering = ["-id"]
     search_fields = ["kind"]
     search_help_text = "The start of a kind, such as ingest; the id of a job, or of what it is about."
     change_form_template = "memory/job.html"
+
+    def titled(self, record: Job) -> str:
+        """Call it by what is to be done."""
+        return f"Job: {words(record.kind)}"
+
+    @admin.display(description="work")
+    def called(self, job: Job) -> str:
+        """What is to be done."""
+        return words(job.kind)
+
+    @admin.display(description="state")
+    def state(self, job: Job) -> SafeString:
+        """Where it stands."""
+        text = "given up" if job.status == JobStatus.DEAD else words(job.status)
+        sort = {JobStatus.DEAD: "blocked", JobStatus.DONE: "included"}.get(job.status, "")
+        return format_html('<span class="chip {}">{}</span>', sort, text)
+
+    @admin.display(description="tries")
+    def tries(self, job: Job) -> str:
+        """How often it was tried, and how often it is."""
+        return f"{job.attempts} of {job.max_attempts}"
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the button."""
@@ -109,9 +155,18 @@ class JobAdmin(GovernedAdmin):
 class AuditAdmin(GovernedAdmin):
     """The audit chain of the account, and a button that walks it."""
 
-    list_display = ["seq", "occurred_at", "action", "by", "object_type", "object_id"]
-    fields = ["seq", "occurred_at", "action", "object_type", "object_id", "actor", "group", "metadata"]
-    fields += ["previous_hash", "hash"]
+    list_title = "Audit trail"
+    list_display = ["seq", "occurred_at", "said", "by", "thing"]
+    list_display_links = ["seq"]
+    fields = ["seq", "occurred_at", "said", "thing", "by", "changes", "object_id", "group", "previous_hash", "hash"]
+    readonly_fields = ["said", "thing", "by", "changes"]
+    labels = {
+        "seq": "Number",
+        "occurred_at": "When",
+        "object_id": "Identifier",
+        "group": "One decision with",
+        "previous_hash": "Hash of the one before",
+    }
     empty_list = "Nothing was decided or changed yet."
     list_filter = [AboutFilter, SinceFilter]
     ordering = ["-seq"]
@@ -134,10 +189,33 @@ class AuditAdmin(GovernedAdmin):
         term = search_term.strip()
         return (queryset.filter(object_id=term) if term else queryset), False
 
+    def titled(self, record: AuditEntry) -> str:
+        """Call it by its number."""
+        return f"Audit entry {record.seq}"
+
     @admin.display(description="by")
-    def by(self, entry: AuditEntry) -> str:
+    def by(self, entry: AuditEntry) -> SafeString:
         """Who did it."""
-        return actor_name(entry.actor)
+        return isolated(actor_name(entry.actor))
+
+    @admin.display(description="what")
+    def said(self, entry: AuditEntry) -> str:
+        """What was done."""
+        return words(entry.action)
+
+    @admin.display(description="about")
+    def thing(self, entry: AuditEntry) -> SafeString:
+        """What it is about, as the way to everything that the chain says of it."""
+        kind, short = words(entry.object_type), audit_trail.short(entry.object_id)
+        if not (audit_trail.is_known(entry.object_type) and is_id(entry.object_id)):
+            return format_html("{} <code>{}</code>", kind, short)
+        address = reverse("admin:audit_trail", args=[entry.object_type, entry.object_id])
+        return format_html('<a href="{}">{} <code>{}</code></a>', address, kind, short)
+
+    @admin.display(description="details")
+    def changes(self, entry: AuditEntry) -> SafeString:
+        """Its ids, states and counts."""
+        return isolated(audit_trail.details(entry.metadata) or "–")
 
     def trail(self, request: HttpRequest, kind: str, pk: uuid.UUID) -> HttpResponse:
         """Show what the chain says of one object and of what was decided about it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery, Value
@@ -10,46 +11,136 @@ from django.db.models.functions import Concat
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
+from facts import long_jobs
 from facts.errors import DomainError
 from facts.models import Event
+from facts.models.long_jobs import OPEN_STATES
 from facts.tenancy import account_transaction
+from ingest import backfill, backfill_outlook
 from ingest.models import ChannelBinding, OptOut, SlackChannel, SlackWorkspace
 from ingest.slack import channels, client
 from ingest.slack.messages import read_time
+from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 from memory_site.admin_pages.sight import Sight
 from memory_site.admin_pages.texts import isolated
+
+
+def _chip(text: str, sort: str) -> SafeString:
+    return format_html('<span class="chip {}">{}</span>', sort, text)
+
+
+def _reading_back(workspace: SlackWorkspace, *, channel_id: str = "") -> dict[str, Any]:
+    """Return what the pages show of reading the history: what it would take, or the work that does it already."""
+    if workspace.disconnected_at is not None:
+        return {}
+    under_way = long_jobs.of_account(workspace.account_id, kind=backfill.KIND).filter(
+        input_key=workspace.team, state__in=OPEN_STATES
+    )
+    return {
+        "outlook": backfill_outlook.outlook(workspace, channel_id=channel_id),
+        "backfill": under_way.first(),
+        "has_token": client.client_for(workspace.team) is not None,
+    }
+
+
+def _begin(request: HttpRequest, team: str, *, back: str, scope: str, channel_id: str = "") -> HttpResponse:
+    """Begin to read the history, and lead to the page that shows how far it is."""
+    principal = request.principal
+    try:
+        work = backfill.start(
+            principal.account_id, scope=scope, team=team, channel_id=channel_id, actor=principal.actor
+        )
+    except DomainError as error:
+        messages.error(request, error.message)
+        return redirect(back)
+    messages.success(request, "Begun. It can be cancelled and resumed at any time.")
+    return redirect(reverse("admin:facts_longjob_change", args=[work.pk]))
 
 
 class SlackWorkspaceAdmin(GovernedAdmin):
     """The workspaces that are connected; an operator connects them."""
 
     list_title = "Slack workspaces"
+    change_form_template = "memory/slack_workspace.html"
     empty_list = "No workspace is connected yet: manage.py connect_slack."
-    list_display = ["called", "team", "root", "secret", "token", "connected_at", "disconnected_at"]
+    list_display = ["called", "team", "root", "state", "secret", "token", "connected_at"]
     list_display_links = ["called"]
-    fields = ["team", "name", "app_id", "bot_user_id", "bot_id", "root", "secret", "token"]
+    fields = ["name", "team", "root", "state", "secret", "token", "app_id", "bot_user_id", "bot_id"]
     fields += ["connected_at", "disconnected_at"]
-    readonly_fields = ["secret", "token"]
+    labels = {
+        "team": "Identifier",
+        "root": "Channels go below",
+        "app_id": "Identifier of the app",
+        "bot_user_id": "The bot as a user",
+        "bot_id": "The bot where it posts",
+        "connected_at": "Connected",
+        "disconnected_at": "Disconnected",
+    }
+    readonly_fields = ["state", "secret", "token"]
     ordering = ["team"]
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of the button."""
+        view = self.admin_site.admin_view(require_POST(self.read_back))
+        return [path("<uuid:pk>/backfill/", view, name="slack_backfill"), *super().get_urls()]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        """Say what reading its history would take."""
+        context |= _reading_back(context["original"])
+        return super().render_change_form(request, context, **options)
+
+    def read_back(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Begin to read the history of all its channels that are listened to."""
+        workspace = self.get_or_404(request, str(pk))
+        back = reverse("admin:ingest_slackworkspace_change", args=[pk])
+        return _begin(request, workspace.team, back=back, scope="org")
 
     @admin.display(description="workspace")
     def called(self, workspace: SlackWorkspace) -> SafeString:
         """Its name, else its identifier."""
         return isolated(str(workspace))
 
-    @admin.display(description="signing secret", boolean=True)
-    def secret(self, workspace: SlackWorkspace) -> bool:
-        """Whether its requests can be checked."""
-        return bool(client.signing_secret_of(workspace.team))
+    def titled(self, record: SlackWorkspace) -> str:
+        """Call it by its name."""
+        return f"Slack workspace {record}"
 
-    @admin.display(description="bot token", boolean=True)
-    def token(self, workspace: SlackWorkspace) -> bool:
+    @admin.display(description="state")
+    def state(self, workspace: SlackWorkspace) -> SafeString:
+        """Whether its requests are taken in."""
+        if workspace.disconnected_at:
+            return _chip("disconnected", "blocked")
+        return _chip("connected", "included")
+
+    @admin.display(description="signing secret")
+    def secret(self, workspace: SlackWorkspace) -> SafeString | str:
+        """Whether its requests can be checked."""
+        return "set" if client.signing_secret_of(workspace.team) else _chip("missing: requests are refused", "warn")
+
+    @admin.display(description="bot token")
+    def token(self, workspace: SlackWorkspace) -> SafeString | str:
         """Whether Slack can be asked and people answered."""
-        return client.client_for(workspace.team) is not None
+        return "set" if client.client_for(workspace.team) else _chip("missing: nobody is answered", "warn")
+
+
+class Listening(admin.BooleanFieldListFilter):
+    """Whether what is said there is kept."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "whether it is listened to"
+
+
+class Privacy(admin.BooleanFieldListFilter):
+    """Whether everybody of the workspace may read it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = "whether it is private"
 
 
 class SlackChannelAdmin(GovernedAdmin):
@@ -57,12 +148,17 @@ class SlackChannelAdmin(GovernedAdmin):
 
     list_title = "Slack channels"
     empty_list = "No channel is known yet: invite the bot to one."
-    list_display = ["called", "team", "listening", "scope", "is_private", "is_member", "archived", "kept", "latest"]
+    list_display = ["called", "heard", "scope", "kept", "latest", "team"]
     list_display_links = ["called"]
-    fields = ["name", "channel_id", "team", "listening", "scope", "is_private", "is_member", "archived", "kept"]
-    fields += ["latest", "switched_at", "switched_by"]
-    readonly_fields = ["scope", "kept", "latest"]
-    list_filter = ["listening", "is_private"]
+    fields = ["heard", "scope", "kept", "latest", "switched_at", "switched_by", "channel_id", "team"]
+    labels = {
+        "channel_id": "Identifier",
+        "team": "Workspace",
+        "switched_at": "Switched",
+        "switched_by": "Switched by",
+    }
+    readonly_fields = ["heard", "scope", "kept", "latest"]
+    list_filter = [("listening", Listening), ("is_private", Privacy)]
     ordering = ["name", "channel_id"]
     search_fields = ["name__startswith"]
     search_help_text = "The start of a name."
@@ -96,13 +192,46 @@ class SlackChannelAdmin(GovernedAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the two buttons."""
-        view = self.admin_site.admin_view(require_POST(self.switch))
-        return [path("<uuid:pk>/switch/", view, name="slack_channel_switch"), *super().get_urls()]
+        wrap = self.admin_site.admin_view
+        return [
+            path("<uuid:pk>/switch/", wrap(require_POST(self.switch)), name="slack_channel_switch"),
+            path("<uuid:pk>/backfill/", wrap(require_POST(self.read_back)), name="slack_channel_backfill"),
+            *super().get_urls(),
+        ]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> HttpResponse:
+        """Say what reading its history would take."""
+        channel: SlackChannel = context["original"]
+        workspace = SlackWorkspace.objects.filter(account_id=channel.account_id, team=channel.team).first()
+        if workspace is not None and channel.listening:
+            context |= _reading_back(workspace, channel_id=channel.channel_id)
+        return super().render_change_form(request, context, **options)
+
+    def read_back(self, request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+        """Begin to read the history of the channel."""
+        channel = self.get_or_404(request, str(pk))
+        back = reverse("admin:ingest_slackchannel_change", args=[pk])
+        return _begin(request, channel.team, back=back, scope="channel", channel_id=channel.channel_id)
 
     @admin.display(description="channel")
     def called(self, channel: SlackChannel) -> SafeString:
         """Its name, else its identifier."""
         return isolated(str(channel))
+
+    def titled(self, record: SlackChannel) -> str:
+        """Call it by its name."""
+        return f"Slack channel {record}"
+
+    @admin.display(description="listening")
+    def heard(self, channel: SlackChannel) -> SafeString:
+        """Whether what is said there is kept, and what is to be known about that."""
+        chip = _chip("listened to", "included") if channel.listening else _chip("not listened to", "")
+        notes = {
+            "private": channel.is_private,
+            "the bot is not in it": not channel.is_member,
+            "archived": channel.archived,
+        }
+        return format_html("{} {}", chip, ", ".join(note for note, holds in notes.items() if holds))
 
     @admin.display(description="scope")
     def scope(self, channel: SlackChannel) -> str:
@@ -144,11 +273,21 @@ class OptOutAdmin(GovernedAdmin):
 
     list_title = "People who opted out"
     empty_list = "Nobody opted out."
-    list_display = ["about", "said_at", "via"]
-    fields = ["about", "said_at", "via"]
+    list_display = ["about", "said_at", "how"]
+    fields = ["subject", "said_at", "how"]
+    labels = {"subject": "Who", "said_at": "Said"}
     list_filter = [SubjectFilter]
-    readonly_fields = ["about"]
+    readonly_fields = ["how"]
     ordering = ["-said_at"]
+
+    def titled(self, record: OptOut) -> str:
+        """Call it by who said so."""
+        return f"{record.subject.display_name} opted out"
+
+    @admin.display(description="said by")
+    def how(self, opt_out: OptOut) -> str:
+        """By which way they said so."""
+        return words(opt_out.via)
 
     def visible(self, eyes: Sight) -> QuerySet[OptOut]:
         """Return those of the account that hold."""

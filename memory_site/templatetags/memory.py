@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
+from django.contrib.admin.helpers import AdminForm
 from django.db.models import Model
 from django.template import Context
 from django.urls import reverse
@@ -15,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from governance.models import GateDecision, Role
-from memory_site.admin_pages import audit_trail, fact_display, sight, texts
+from memory_site.admin_pages import audit_trail, fact_display, records, sight, texts
 
 register = template.Library()
 
@@ -54,6 +55,17 @@ def age(value: datetime | None) -> str:
 
 
 @register.filter
+def span(value: timedelta) -> str:
+    """How long something takes, in its greatest unit."""
+    seconds = value.total_seconds()
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = round(seconds / size)
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return "under a minute"
+
+
+@register.filter
 def actor(value: dict[str, Any] | None) -> str:
     """An author: name and what sort."""
     return fact_display.actor_name(value)
@@ -87,6 +99,12 @@ def percent(value: float | None) -> str:
 def score(value: float | None) -> str:
     """A score to three digits; a dash for what was not computed."""
     return "–" if value is None else f"{value:.3f}"
+
+
+@register.simple_tag
+def record_rows(adminform: AdminForm, record: Model) -> list[tuple[str, SafeString | str]]:
+    """The fields of a record in words, as label and value."""
+    return list(records.rows(adminform, record))
 
 
 @register.inclusion_tag("memory/_audit_link.html", takes_context=True)

@@ -16,9 +16,9 @@ from playwright.sync_api import Page
 
 from facts.models import Event, Fact
 from facts.tenancy import account_transaction
-from governance.models import Grant, Review
+from governance.models import ApiKey, Grant, Review
 from tests.browser.admin_room import Room, prepare, record
-from tests.factories import UserFactory
+from tests.factories import IdentityFactory, UserFactory
 
 WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
 #: Without fetching stylesheets a second time, which it does beside the page's own policy and base address.
@@ -57,13 +57,17 @@ def _pages(room: Room, *, look: str) -> dict[str, str]:
             "reads of a fact": f"/admin/retrieval/trace/?fact={lisbon.pk}",
             "why not": f"/admin/retrieval/trace/{scene.trace.pk}/why/?fact={lisbon.pk}",
             "new key": "/admin/governance/apikey/new/",
-            "password": "/admin/password_change/",
+            "key": record("governance_apikey", ApiKey.objects.first().pk),
+            "account": record("facts_account", scene.account.pk),
+            "name": record("facts_identity", IdentityFactory(account=scene.account, subject=scene.ana).pk),
+            "action rule": "/admin/ingest/actionrule/rule/commitment-task/",
+            "schedules": "/admin/schedules/",
         }
     if look != "light":
         return {**pages, "conflicts": "/admin/facts/conflictset/", "facts": "/admin/facts/fact/"}
+    pages |= {"password": "/admin/password_change/", "new target": "/admin/ingest/deliverytarget/new/"}
     lists = ("facts/conflictset", "governance/review", "facts/fact", "facts/event", "retrieval/trace", "facts/subject")
-    lists += ("facts/scope", "facts/suppression", "governance/apikey", "facts/membership", "governance/grant")
-    lists += ("facts/identity", "facts/account", "facts/job", "facts/auditentry", "governance/forgetreceipt")
+    lists += ("governance/consent", "governance/apikey", "facts/job", "facts/auditentry", "ingest/actionrule")
     return {**pages, **{f"list of {name}": f"/admin/{name}/" for name in lists}}
 
 

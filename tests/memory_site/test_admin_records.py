@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from facts import jobs, raw_text
 from facts.clock import now
-from facts.models import Account, AuditEntry, Event, Fact, Job
+from facts.models import Account, AuditEntry, Event, Fact, Identity, Job, Membership
 from facts.models.records import JobStatus
 from facts.vocabulary import Sensitivity, Status
 from governance import keys
@@ -121,11 +121,36 @@ def test_records_take_no_edits(account: Account, client: Client, administrator) 
     for name in ("add", "delete"):
         arguments = [fact.pk] if name == "delete" else []
         assert client.get(reverse(f"admin:facts_fact_{name}", args=arguments)).status_code == 403
-    identity = IdentityFactory(subject=fact.subject)
+    page = reverse("admin:facts_membership_change", args=[administrator.membership_id])
+    assert client.post(page, {"subject": str(fact.subject_id)}).status_code == 403
+    assert Membership.objects.get().subject_id == administrator.subject_id
+
+
+def test_a_name_is_confirmed_on_its_page_and_taken_back(account: Account, client: Client, administrator) -> None:
+    identity = IdentityFactory(subject=SubjectFactory(account=account, name="<b>Ana</b>"))
     page = reverse("admin:facts_identity_change", args=[identity.pk])
-    assert client.post(page, {"value": "changed"}).status_code == 403
-    identity.refresh_from_db()
-    assert identity.value != "changed"
+    said = {"subject": str(identity.subject_id), "value": "changed"}
+    steps = [("confirm", {}, True), ("", {}, True), ("take_back", {}, False), ("confirm", {"subject": "x"}, False)]
+    for decision, typed, confirmed in steps:
+        assert client.post(page, {**said, **typed, "decision": decision}).status_code == 302
+        value, *now_confirmed = Identity.objects.values_list("value", "confirmed").get()
+        assert (value, now_confirmed) == (identity.value, [confirmed])
+    shown = client.get(page).content
+    assert b"It is theirs" in shown
+    assert b"<b>Ana</b>" not in shown
+
+
+def test_the_account_goes_by_utc_and_says_so_until_a_time_zone_is_chosen(account, client, administrator) -> None:
+    Account.objects.update(timezone="Mars/Olympus")
+    page = reverse("admin:facts_account_change", args=[account.pk])
+    assert b"no time zone that this machine knows" in client.get(page).content
+    typed = {"expected": "Mars/Olympus", "timezone": "Europe/Lutetia"}
+    assert "There is no time zone" in client.post(page, typed).context["form"].errors["timezone"][0]
+    assert client.post(page, {**typed, "timezone": "Europe/Paris"}).status_code == 302
+    assert "meanwhile" in client.post(page, typed | {"timezone": "UTC"}).context["form"].errors["timezone"][0]
+    shown = client.get(page)
+    assert shown.context["clock"].tzinfo.key == "Europe/Paris"
+    assert b"no time zone that this machine knows" not in shown.content
 
 
 @pytest.mark.parametrize(

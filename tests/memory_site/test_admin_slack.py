@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from facts.models import Account, Subject
+from facts.models import Account, LongJob, Subject
 from governance.models import Role
-from ingest import opting_out
+from ingest import backfill_outlook, opting_out
 from ingest.models import SlackChannel, SlackWorkspace
 from ingest.slack import channels
 from tests.admin_scene import sign_in
@@ -77,6 +78,35 @@ def test_a_button_opts_a_channel_in_and_out(account: Account, client: Client, wo
     assert "Stop listening" in shown(
         client, "admin:ingest_slackchannel_change", SlackChannel.objects.get(name="general").pk
     )
+
+
+def test_reading_the_history_is_estimated_before_it_is_begun(
+    account: Account, client: Client, workspace: SlackWorkspace, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SLACK_BOT_TOKEN, settings.TASKS_EAGER, settings.SLACK_BACKFILL_SECONDS = "xoxb-secret", False, 2
+    talk = Talk()
+    talk.tell(said("one"))
+    talk.tell(said("two", after=60))
+    channel = SlackChannel.objects.get(name="general")
+    sign_in(client, person_in(account, role=Role.ACCOUNT_ADMIN))
+    record = "admin:ingest_slackchannel_change"
+    monkeypatch.setattr(backfill_outlook, "now", lambda: datetime(2025, 1, 20, 9, tzinfo=UTC))
+    SlackChannel.objects.filter(pk=channel.pk).update(switched_at=datetime(2025, 1, 20, 8, tzinfo=UTC))
+    assert "nobody knows before: under a minute at least" in shown(client, record, channel.pk)
+    SlackChannel.objects.filter(pk=channel.pk).update(switched_at=datetime(2025, 1, 10, 9, tzinfo=UTC))
+    looked = backfill_outlook.outlook(workspace)
+    # Two messages in ten days, for a year: one page, and the lists of people and of channels.
+    assert (looked.channels, looked.days, looked.messages, looked.expected) == (1, 365, 73, timedelta(seconds=6))
+    assert "<b>73 messages</b>" in shown(client, record, channel.pk)
+    assert "Read the history" not in shown(client, record, SlackChannel.objects.get(name="random").pk)
+    with entered(None):
+        begun = client.post(reverse("admin:slack_channel_backfill", args=[channel.pk]))
+    work = LongJob.objects.get()
+    assert begun["Location"] == reverse("admin:facts_longjob_change", args=[work.pk])
+    assert "The worker goes on" not in shown(client, "admin:facts_longjob_change", work.pk)
+    assert "It is being read" in shown(client, "admin:ingest_slackworkspace_change", workspace.pk)
+    LongJob.objects.update(state="failed", finished_at=work.created_at, token=None)
+    assert "The worker goes on where it stopped" in shown(client, "admin:facts_longjob_change", work.pk)
 
 
 def test_only_administrators_see_and_switch(account: Account, client: Client, workspace: SlackWorkspace) -> None:
