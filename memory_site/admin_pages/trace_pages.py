@@ -44,7 +44,7 @@ class TraceAdmin(GovernedAdmin):
     empty_list = (
         "No read left a trace in this time. Every call of POST /v1/context leaves one; look further back above."
     )
-    list_display = ["asked", "about", "scope_path", "purpose", "served", "withheld", "cost", "ended", "created"]
+    list_display = ["asked", "created", "about", "place", "purpose", "served", "ended"]
     list_display_links = ["asked"]
     list_filter = [FindReads]
     change_list_template = "memory/trace_list.html"
@@ -69,15 +69,16 @@ class TraceAdmin(GovernedAdmin):
         """Whom it was about."""
         return isolated(trace.subject_key) if trace.subject_key else "–"
 
+    @admin.display(description="scope")
+    def place(self, trace: Trace) -> str:
+        """Where it was asked."""
+        return trace.scope_path
+
     @admin.display(description="served")
     def served(self, trace: Trace) -> str:
-        """Facts and passages served, of everything considered."""
-        return f"{trace.facts_served} + {trace.passages_served} of {trace.considered}"
-
-    @admin.display(description="tokens")
-    def cost(self, trace: Trace) -> str:
-        """What was used of the budget."""
-        return f"{trace.tokens} of {trace.budget}" if trace.budget_unit == "tokens" else str(trace.tokens)
+        """Facts and passages served, of everything considered, and what was withheld of it."""
+        told = f"{trace.facts_served + trace.passages_served} of {trace.considered}"
+        return f"{told}, {trace.withheld} withheld" if trace.withheld else told
 
     @admin.display(description="ended")
     def ended(self, trace: Trace) -> str:

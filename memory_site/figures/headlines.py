@@ -97,9 +97,12 @@ def difference(
     """Say how far a figure moved: shares in percentage points, others also in per cent of what was before."""
     if value is None or before is None:
         return ""
+    moved = f"{100 * abs(value - before):.1f}" if in_points else written(abs(value - before))
+    nothing = "0.0" if in_points else written(0)
+    sign = "±" if moved == nothing else "+" if value > before else "−"
     if in_points:
-        return f"{100 * (value - before):+.1f} points"
-    moved = written(abs(value - before))
-    sign = "±" if moved == written(0) else "+" if value > before else "−"
-    relative = f" ({100 * (value - before) / before:+.0f} %)" if before else ""
-    return f"{sign}{moved}{relative}"
+        return f"{sign}{moved} points"
+    if not before or moved == nothing:
+        return f"{sign}{moved}"
+    part = f"{100 * abs(value - before) / before:.0f}"
+    return f"{sign}{moved} ({'under 1' if part == '0' else sign + part} %)"

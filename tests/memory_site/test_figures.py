@@ -390,10 +390,23 @@ def test_durations_are_told_in_their_greatest_unit(seconds: float | None, said: 
 
 @pytest.mark.parametrize(
     ("value", "before", "said"),
-    [(3, 2, "+1 (+50 %)"), (2, 3, "−1 (-33 %)"), (2, 2, "±0 (+0 %)"), (2, 0, "+2"), (None, 2, ""), (2, None, "")],
+    [
+        (3, 2, "+1 (+50 %)"),
+        (2, 3, "−1 (−33 %)"),
+        (2, 2, "±0"),
+        (999, 1_000, "−1 (under 1 %)"),
+        (2, 0, "+2"),
+        (None, 2, ""),
+        (2, None, ""),
+    ],
 )
 def test_a_difference_is_told_only_between_two_measurements(value: Any, before: Any, said: str) -> None:
     assert headlines.difference(value, before, written=number, in_points=False) == said
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.6, "+10.0 points"), (0.4, "−10.0 points"), (0.4999, "±0.0 points")])
+def test_shares_differ_in_points(value: float, said: str) -> None:
+    assert headlines.difference(value, 0.5, written=percent, in_points=True) == said
 
 
 def test_a_row_of_a_table_keeps_its_order_in_a_file() -> None:

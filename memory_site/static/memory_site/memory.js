@@ -17,7 +17,7 @@
   const press = (button) => {
     if (!button.matches("summary")) return button.click();
     button.parentElement.open = true;
-    button.parentElement.querySelector("input, textarea, select, button")?.focus();
+    button.parentElement.querySelector("input:not([type=hidden]), textarea, select, button")?.focus();
   };
 
   document.addEventListener("keydown", (event) => {
