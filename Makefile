@@ -50,6 +50,8 @@ lint: venv-dev
 	$(BIN)/python -W "ignore:Got an error checking" manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py check --fail-level WARNING
 
+# The tests start many processes, and each would compile every module anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: lint $(VENV)/haki-client
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 

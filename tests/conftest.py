@@ -9,30 +9,46 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
-import psycopg
 import pytest
 from django.db import connections
-from django.test.utils import setup_databases, teardown_databases
-from psycopg import sql
+from django.test.utils import teardown_databases
 
 from facts import embedding, tenancy
 from facts.models import Account
 from facts.tenancy import account_transaction
 from retrieval import outcomes
+from tests import database
 from tests.factories import AccountFactory
 
 # A deadline would make the outcome depend on the machine's load.
 hypothesis.settings.register_profile("memory", deadline=None)
 hypothesis.settings.load_profile("memory")
 
-KEPT_TABLES = ["django_migrations", "django_content_type", "auth_permission"]
 #: Milliseconds that a statement of a read may take, and below which a bound is meant.
 PATIENCE, IMPATIENT = 60_000, 100
-LOCK_TIMEOUT = "10s"  # a test that leaves a transaction open in a thread fails here instead of hanging
+
+#: The files that take longest, about a minute or more alone.
+LONGEST = (
+    "faults/test_kills.py",
+    "faults/test_database.py",
+    "faults/test_stopping.py",
+    "faults/test_poison.py",
+    "faults/test_races.py",
+    "memory_site/test_isolation_walk.py",
+    "memory_site/test_program.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that processes that share the work end at about the same time."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")
@@ -44,16 +60,12 @@ def django_db_setup(
     django_db_keepdb: bool,
     django_db_createdb: bool,
 ) -> Iterator[None]:
-    """Create the test database as the owner, whichever aliases the tests ask for; each process has its own."""
+    """Create the test database, whichever aliases the tests ask for; each process has its own."""
     with django_db_blocker.unblock():
-        created = setup_databases(
-            verbosity=request.config.option.verbose,
-            interactive=False,
-            aliases={"default", "owner"},
-            serialized_aliases=set(),
-            keepdb=django_db_keepdb and not django_db_createdb,
+        created = database.create(
+            verbosity=request.config.option.verbose, keepdb=django_db_keepdb and not django_db_createdb
         )
-        _execute_as_owner("ALTER DATABASE {} SET synchronous_commit = off")
+        database.be_quick()
     yield
     with django_db_blocker.unblock():
         connections.close_all()
@@ -114,26 +126,11 @@ def _patience(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest
 
 @pytest.fixture(autouse=True)
 def _empty_after_commits(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Empty all tables after a test that commits.
-
-    Django's own flush skips `default`, a mirror, and could not get past append-only triggers.
-    """
+    """Empty all tables after a test that commits."""
     yield
-    if not _commits(request):
-        return
-    connections["default"].close()
-    with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
-        rows = owner.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-            " AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> ALL (%s)",
-            [KEPT_TABLES],
-        ).fetchall()
-        if not rows:
-            return
-        owner.execute("SET session_replication_role = replica")
-        owner.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
-        tables = sql.SQL(", ").join(sql.Identifier(name) for (name,) in rows)
-        owner.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(tables))
+    if _commits(request):
+        connections["default"].close()
+        database.empty()
 
 
 def _commits(request: pytest.FixtureRequest) -> bool:
@@ -142,16 +139,3 @@ def _commits(request: pytest.FixtureRequest) -> bool:
     if marker is not None and marker.kwargs.get("transaction", False):
         return True
     return bool({"transactional_db", "live_server"} & set(request.fixturenames))
-
-
-def _owner_parameters() -> dict[str, object]:
-    """Return what psycopg needs to connect to the test database as its owner."""
-    parameters = connections["owner"].get_connection_params()
-    return {name: parameters[name] for name in parameters if name not in {"cursor_factory", "context"}}
-
-
-def _execute_as_owner(statement: str) -> None:
-    """Run one statement whose `{}` is the name of the test database."""
-    parameters = _owner_parameters()
-    with psycopg.connect(**parameters, autocommit=True) as owner:
-        owner.execute(sql.SQL(statement).format(sql.Identifier(str(parameters["dbname"]))))

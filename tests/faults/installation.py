@@ -18,6 +18,7 @@ import psycopg
 from django.conf import settings
 
 from memory_site.embedded_postgres import PORT, EmbeddedPostgres
+from tests import database
 
 PATIENCE = 180.0  # seconds; only ever waited for when something is broken
 LOOK = 0.1  # seconds between looks
@@ -40,6 +41,7 @@ class Installation:
         }
         self.environment = {k: v for k, v in os.environ.items() if k not in SETTINGS_OF_TESTS} | own
         self.server.ensure()
+        database.copy_to(self.server)
         self.run("manage.py", "migrate", "--verbosity", "0")
 
     @property

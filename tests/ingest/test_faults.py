@@ -29,7 +29,7 @@ from ingest.extraction import ExtractionInput
 from ingest.line import Part
 from ingest.models import CandidateOutcome, EventOutcome
 from ingest.processing import Drained
-from tests.conftest import _owner_parameters
+from tests.database import owner_parameters
 from tests.factories import MARCH, MAY, key_principal
 from tests.ingest.fakes import FakeExtractor, cities, city, tell
 
@@ -226,7 +226,7 @@ def test_consolidating_does_not_wait_for_the_dead(app: Principal) -> None:
 
 def test_the_model_works_without_a_connection(app: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
     def sessions() -> set[int]:
-        with psycopg.connect(**_owner_parameters()) as owner:
+        with psycopg.connect(**owner_parameters()) as owner:
             rows = owner.execute(
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
                 " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -277,7 +277,7 @@ def test_a_lost_connection_while_writing_is_survived(app: Principal, monkeypatch
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             (pid,) = cursor.fetchone()
-        with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
+        with psycopg.connect(**owner_parameters(), autocommit=True) as owner:
             owner.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
         write(passages)
 

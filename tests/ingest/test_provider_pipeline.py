@@ -23,7 +23,7 @@ from ingest.extraction.providers import circuit, prompt, retrying
 from ingest.extraction.providers.extractor import ModelExtractor
 from ingest.line import Part
 from ingest.models import EventOutcome, ModelCall
-from tests.conftest import _owner_parameters
+from tests.database import owner_parameters
 from tests.factories import MARCH, MAY, key_principal
 from tests.ingest.fakes import tell
 from tests.ingest.model_clients import CLIENTS, KEY, client_for
@@ -365,7 +365,7 @@ def test_no_connection_is_held_while_a_model_thinks(
     app: Principal, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen from the database server: no backend of ours is connected; seen from here: no transaction is open."""
-    parameters = _owner_parameters()
+    parameters = owner_parameters()
     seen: list[tuple[int, bool]] = []
     here = threading.get_ident()
     main = connection.settings_dict and connections["default"]

@@ -27,7 +27,7 @@ from retrieval.ask.evidence import Evidence, EvidenceKey
 from retrieval.embedders import registry
 from retrieval.models import Trace
 from tests.api import caller_with_key
-from tests.conftest import _owner_parameters
+from tests.database import owner_parameters
 from tests.factories import MARCH, FactFactory, SubjectFactory
 from tests.ingest.model_clients import CLIENTS, KEY, client_for
 from tests.stubs import model_server
@@ -265,7 +265,7 @@ def test_a_question_over_http_holds_no_connection_while_the_model_thinks(
 
 def _others_connected() -> set[int]:
     """Return the clients of this database, but for the asking one, by the ids of their server processes."""
-    with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
+    with psycopg.connect(**owner_parameters(), autocommit=True) as owner:
         statement = (
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
             " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"

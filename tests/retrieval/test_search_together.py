@@ -23,7 +23,7 @@ from retrieval.search.request import SearchRequest
 from retrieval.search.searching import search
 from retrieval.strategies.base import Hit, StrategyQuestion
 from retrieval.strategies.lexical import Lexical
-from tests.conftest import _owner_parameters
+from tests.database import owner_parameters
 from tests.factories import JANUARY, MARCH, MAY, AccountFactory, FactFactory, SubjectFactory, key_principal, say
 from tests.retrieval.conftest import index_vectors
 
@@ -87,7 +87,7 @@ def test_the_same_store_gives_the_same_answer_whatever_the_order_of_its_rows(ten
     principal = _stored(tenant, range(len(STATEMENTS)))
     queries = ["green tea", "tea", "milk or lemon", '"black tea"', "What about hills?"]
     before = [_content(_asked(principal, query)) for query in queries]
-    with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
+    with psycopg.connect(**owner_parameters(), autocommit=True) as owner:
         for table in ("facts_fact", "facts_facttext", "facts_factvector", "facts_passagetext", "facts_passagevector"):
             owner.execute(f"CLUSTER {table} USING {table}_pkey")
             owner.execute(f"VACUUM FULL {table}")

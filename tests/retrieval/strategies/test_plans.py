@@ -19,7 +19,7 @@ from retrieval.strategies.lexical import Lexical
 from retrieval.strategies.semantic import Semantic
 from retrieval.strategies.temporal import Temporal
 from retrieval.visibility import Visibility
-from tests.conftest import _owner_parameters
+from tests.database import owner_parameters
 from tests.retrieval.conftest import WordEmbedder
 from tests.retrieval.test_candidates import Sent, two_accounts
 
@@ -51,7 +51,7 @@ def test_a_search_goes_by_its_index_and_reads_what_it_found_by_its_key(
     way: set[tuple[str, str]],
     asked: dict[str, Any],
 ) -> None:
-    with psycopg.connect(**_owner_parameters(), autocommit=True) as owner:
+    with psycopg.connect(**owner_parameters(), autocommit=True) as owner:
         owner.execute("ANALYZE facts_fact")
     found = []
     for visible in two_accounts:
