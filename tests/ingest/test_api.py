@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from facts.models import Account, Event, Fact
+from facts.clock import now
+from facts.models import Account, Event, Fact, Job
+from facts.models.records import JobStatus
 from facts.tenancy import ensure_scope, ensure_subject
-from ingest import reading
+from ingest import processing, reading
 from ingest.models import EventOutcome
 from ingest.observations import MAX_EVENTS
 from tests.api import Caller, caller_with_key, problem
@@ -129,6 +133,30 @@ def test_consolidating_a_subject_processes_its_events_only(app: Caller) -> None:
     assert Fact.objects.get().subject.key == "ana"
     assert app.post("/v1/consolidate").json() == {"processed": 1, "pending": 0}
     assert app.post("/v1/consolidate").json() == {"processed": 0, "pending": 0}
+
+
+def test_consolidating_a_subject_says_what_really_happened(app: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What somebody else has in hand, and what pauses before another try, is neither called done nor passed over."""
+    # Time passes while nothing can be done, so that whatever can be done is done.
+    passed: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(passed), sleep=lambda _: passed.append(5.0))
+    monkeypatch.setattr(processing, "time", clock)
+    texts = ("I live in Lyon.", "Thanks!", "I prefer tea.")
+    events = [said(text, occurred_at=f"2025-03-1{day}T09:00:00Z") for day, text in enumerate(texts)]
+    captured = app.post("/v1/capture", {"events": events}).json()["events"]
+    last = Job.objects.filter(pk=captured[2]["job_id"])
+
+    def consolidate() -> tuple[int, int]:
+        answer = app.post("/v1/consolidate/subject?project_id=p&subject_id=ana").json()
+        return answer["processed"], answer["pending"]
+
+    last.update(status=JobStatus.RUNNING, claimed_at=now())
+    assert [consolidate(), consolidate()] == [(2, 1), (0, 1)]
+    last.update(status=JobStatus.QUEUED, claimed_at=None, run_after=now() + timedelta(minutes=1))
+    assert consolidate() == (0, 1)
+    assert not EventOutcome.objects.exclude(job__in=last).filter(result="pending").exists()
+    last.update(run_after=now())
+    assert [consolidate(), consolidate()] == [(1, 0), (0, 0)]
 
 
 @pytest.mark.parametrize("query", ["project_id=nowhere&subject_id=ana", "project_id=p&subject_id=nobody"])
