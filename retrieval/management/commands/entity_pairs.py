@@ -58,6 +58,9 @@ class Command(BaseCommand):
             return access.person(membership)
 
     def _list(self, principal: Principal, state: str) -> None:
-        for pair in pairs.list_pairs(principal, state=state):
+        found = list(pairs.list_pairs(principal, state=state))
+        if not found:
+            self.stdout.write("There are none.")
+        for pair in found:
             alike = "" if pair.similarity is None else f"  {pair.similarity:.2f}"
             self.stdout.write(f"{pair.id}{alike}  {pair.first}  =  {pair.second}")

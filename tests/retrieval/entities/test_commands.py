@@ -59,7 +59,7 @@ def test_pairs_are_listed_and_decided_as_a_person(account: Account) -> None:
         assert _run(*person, decision, pair.id) == "Recorded.\n"
         pair.refresh_from_db()
         assert pair.state == PairState(state)
-    assert _run(*person) == ""
+    assert _run(*person) == "There are none.\n"
 
 
 def test_only_curators_of_the_account_see_pairs(account: Account) -> None:
