@@ -85,6 +85,20 @@ def test_the_quote_is_checked_too(quote: str, statement: str, reason: str) -> No
     assert checks.validate(with_quote(quote, statement), said(quote)) == reason
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Appreciate where you are now. Could you tell me more?",
+        "You came far: look who you are now!",
+        "I like how you are now.",
+        "You are now the owner of the launch.",
+        "I act as the lead of our team.",
+    ],
+)
+def test_what_only_sounds_like_an_order_is_none(text: str) -> None:
+    assert not checks.is_directive(text)
+
+
 def test_a_standing_request_may_be_put_as_a_question() -> None:
     quote = "Could you always write to me in German?"
     wish = with_quote(quote, "Ana wants to be answered in German.", kind=Kind.INSTRUCTION)
