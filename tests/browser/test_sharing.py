@@ -131,7 +131,7 @@ def test_a_fact_moves_up_and_comes_back(stage: Stage) -> None:
     review = f"/admin/governance/review/{promotion.review_id}/change/"
     # Before the subject has answered there is nothing to approve, and nobody decides on their own request.
     stage.open(decider, review)
-    expect(decider.get_by_text("has not answered")).to_be_visible()
+    expect(decider.get_by_text("cannot be approved before")).to_be_visible()
     expect(decider.get_by_role("button", name="Approve", exact=False)).to_be_disabled()
     stage.open(asker, review)
     expect(asker.get_by_role("button", name="Approve", exact=False)).to_be_disabled()
