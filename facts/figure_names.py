@@ -34,6 +34,10 @@ class FigureName(StrEnum):
     MODEL_OUTPUT_TOKENS = "model_output_tokens"
     #: In units of :data:`COST_UNIT` dollars, only of calls whose price is known.
     MODEL_COST = "model_cost"
+    #: Of all scopes and purposes together; key: kind of read, profile and stage, ``|`` between; spread: milliseconds.
+    READ_TIMINGS = "read_timings"
+    #: As before; key: what became of the row; spread: steps of cosine distance (``retrieval.read_stats``).
+    READ_DISTANCES = "read_distances"
 
 
 #: Dollars in one unit of a stored cost: as fine as the ledger of calls keeps it.

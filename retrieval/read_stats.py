@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -18,7 +18,7 @@ from facts.day_figures import Counted, Source
 from facts.figure_names import FigureName
 from facts.ids import lower_bound
 from facts.models import DayFigure
-from facts.spread import bucket_sql
+from facts.spread import Spread, added, bucket_sql
 from retrieval.models import ReadStat, Trace, TraceKind
 from retrieval.traces.reasons import MEANING, Action, Reason
 
@@ -27,6 +27,8 @@ COUNTED_KINDS = (TraceKind.CONTEXT, TraceKind.SEARCH, TraceKind.ASK, TraceKind.P
 COUNTERS = ("calls", "calls_with_facts", "degraded", "failed", "considered", "served", "withheld", "tokens")
 #: The whole read among the stages of :attr:`ReadStat.timings`.
 TOTAL = "total"
+#: Figures of everything together, and what stands between the parts of a key.
+TOGETHER, SEPARATOR = (FigureName.READ_TIMINGS, FigureName.READ_DISTANCES), "|"
 #: Reads that readers count by themselves, when the worker is behind: the oldest after those that are written.
 LIVE_READS = 20_000
 #: The latest context calls of a day whose distances are counted: a call looks at one or two hundred rows.
@@ -41,7 +43,10 @@ _THESE = """
 WHERE t.account_id = %(account)s AND t.kind = ANY(%(kinds)s) AND t.id >= %(low)s AND t.id < %(high)s
   AND (%(subject)s::uuid IS NULL OR t.subject_id = %(subject)s)
 """
-_PLACE = "(t.created_at AT TIME ZONE 'UTC')::date, t.kind, t.scope_path, t.purpose, t.profile"
+#: A read of the last instant of a day may bear the date of the next one: it is counted with its id, or the next day
+#: would be counted twice.
+_DAY = "least(greatest((t.created_at AT TIME ZONE 'UTC')::date, %(first)s), %(last)s)"
+_PLACE = f"{_DAY}, t.kind, t.scope_path, t.purpose, t.profile"
 _COUNT = f"""
 SELECT {_PLACE}, count(*), count(*) FILTER (WHERE t.facts_served > 0), count(*) FILTER (WHERE t.status = 'degraded'),
        count(*) FILTER (WHERE t.status = 'failed'), sum(t.considered)::bigint,
@@ -78,12 +83,30 @@ GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
 def write_day(account_id: uuid.UUID, day: date, until: datetime) -> int:
     """Write the figures of what was read on a day before ``until``, replacing earlier ones; return the number of rows.
 
-    Runs in the account's transaction.
+    How long it all took is written once more for everything together: the spreads of every scope and purpose would have
+    to be taken apart for each look at the whole. Runs in the account's transaction.
     """
     rows = from_traces(account_id, day_figures.midnight(day), until)
     ReadStat.objects.filter(account_id=account_id, day=day).delete()
     ReadStat.objects.bulk_create(rows)
+    DayFigure.objects.filter(account_id=account_id, name__in=TOGETHER, day=day).delete()
+    DayFigure.objects.bulk_create(_together(account_id, day, rows))
     return len(rows)
+
+
+def _together(account_id: uuid.UUID, day: date, rows: list[ReadStat]) -> list[DayFigure]:
+    """Return the unsaved spreads of a day over all of its rows."""
+    found: dict[tuple[str, str], list[Spread]] = defaultdict(list)
+    for row in rows:
+        for stage, spread in row.timings.items():
+            found[FigureName.READ_TIMINGS.value, SEPARATOR.join((row.kind, row.profile, stage))].append(spread)
+        for outcome, spread in row.distances.items():
+            found[FigureName.READ_DISTANCES.value, outcome].append(spread)
+    whole = {place: added(spreads) for place, spreads in found.items()}
+    return [
+        DayFigure(account_id=account_id, day=day, name=name, key=key, number=sum(spread.values()), spread=spread)
+        for (name, key), spread in whole.items()
+    ]
 
 
 def live(account_id: uuid.UUID, *, last: date) -> tuple[list[ReadStat], datetime]:
@@ -109,6 +132,8 @@ def from_traces(
         "kinds": [kind.value for kind in COUNTED_KINDS],
         "low": lower_bound(start),
         "high": lower_bound(end),
+        "first": start.date(),
+        "last": (end - timedelta(microseconds=1)).date(),
         "included": [reason.value for reason, (action, _) in MEANING.items() if action is Action.INCLUDED],
         "gate": [reason.value for reason in GATE_REASONS],
     }

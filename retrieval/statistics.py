@@ -15,6 +15,7 @@ from django.db.models.functions import TruncDate
 
 from facts.audience import Reader, visible_to
 from facts.clock import now
+from facts.figure_names import FigureName
 from facts.models import Event, Fact, Scope
 from facts.spread import Spread, added
 from facts.vocabulary import Status
@@ -118,16 +119,29 @@ FROM retrieval_readstat, LATERAL (
 ) AS k(what, name, number)
 {_THESE} AND kind = 'context' GROUP BY 1, 2
 """
+#: Days of which everything together is counted (:func:`retrieval.read_stats.write_day`), where all is asked for.
+_WHOLE = f"""
+SELECT day FROM facts_dayfigure WHERE %(all)s AND account_id = %(account)s
+  AND name = '{FigureName.READ_TIMINGS}' AND day BETWEEN %(first)s AND %(last)s
+"""
+#: How long the stages took, and the distances, of the other days.
 _SPREADS = f"""
-SELECT k.what, kind, profile, k.name, NULL::date, b.bucket::int, sum(b.number::bigint)::bigint
+SELECT k.what, kind, profile, k.name, b.bucket::int, sum(b.number::bigint)::bigint
 FROM retrieval_readstat, LATERAL (
     SELECT 'timings', * FROM jsonb_each(timings) UNION ALL SELECT 'distances', * FROM jsonb_each(distances)
 ) AS k(what, name, spread), LATERAL jsonb_each_text(k.spread) AS b(bucket, number)
-{_THESE} GROUP BY 1, 2, 3, 4, 6
-UNION ALL
-SELECT 'totals', kind, '', '', day, b.bucket::int, sum(b.number::bigint)::bigint
+{_THESE} AND day NOT IN ({_WHOLE}) GROUP BY 1, 2, 3, 4, 5
+"""
+#: The same of everything together.
+_TOGETHER = """
+SELECT name, key, b.bucket::int, sum(b.number::bigint)::bigint
+FROM facts_dayfigure, LATERAL jsonb_each_text(spread) AS b(bucket, number)
+WHERE account_id = %(account)s AND name = ANY(%(names)s) AND day BETWEEN %(first)s AND %(last)s GROUP BY 1, 2, 3
+"""
+_TOTALS = f"""
+SELECT day, b.bucket::int, sum(b.number::bigint)::bigint
 FROM retrieval_readstat, LATERAL jsonb_each_text(coalesce(timings -> '{TOTAL}', '{{}}')) AS b(bucket, number)
-{_THESE} AND kind = 'context' GROUP BY 2, 5, 6
+{_THESE} AND kind = 'context' GROUP BY 1, 2
 """
 
 
@@ -138,16 +152,20 @@ def reads(
     last: date,
     paths: Sequence[str] | None = None,
     purpose: str | None = None,
+    stages: bool = True,
 ) -> Reads:
     """Return the reads of the days ``first`` to ``last`` in scopes ``paths`` (``None``: all), for a purpose or all.
 
-    Costs the same however many traces there are: it reads what was counted, and at most
-    :data:`retrieval.read_stats.LIVE_READS` traces that came since. Runs in the account's transaction.
+    Without ``stages``, the ``timings`` and ``distances`` of counted days are left out. Costs the same however many
+    traces there are: it reads what was counted, and at most :data:`retrieval.read_stats.LIVE_READS` traces that came
+    since. Runs in the account's transaction.
     """
     rows, until = read_stats.live(account_id, last=last)
     found = Reads(until=until)
     window = {"account": account_id, "first": first, "last": last, "purpose": purpose}
     _add_stored(found, {**window, "paths": None if paths is None else list(paths)})
+    if stages:
+        _add_spreads(found, {**window, "paths": None if paths is None else list(paths)})
     for row in rows:
         here = paths is None or row.scope_path in paths
         if first <= row.day <= last and here and purpose in (None, row.purpose):
@@ -168,15 +186,29 @@ def _add_stored(found: Reads, window: dict[str, Any]) -> None:
         cursor.execute(_TALLIES, window)
         for what, name, number in cursor.fetchall():
             getattr(found.total, what)[name] += number
-        cursor.execute(_SPREADS, window)
-        for what, kind, profile, name, day, bucket, number in cursor.fetchall():
-            match what:
-                case "timings":
-                    _into(found.timings, (kind, profile, name), {bucket: number})
-                case "distances":
-                    _into(found.distances, name, {bucket: number})
-                case _:
-                    _into(found.totals, day, {bucket: number})
+        cursor.execute(_TOTALS, window)
+        for day, bucket, number in cursor.fetchall():
+            _into(found.totals, day, {bucket: number})
+
+
+def _add_spreads(found: Reads, window: dict[str, Any]) -> None:
+    """Add the timings of stages and the distances: of everything from the days that are counted as a whole."""
+    everything = window["paths"] is None and window["purpose"] is None
+    with connection.cursor() as cursor:
+        if everything:
+            cursor.execute(_TOGETHER, {**window, "names": [str(name) for name in read_stats.TOGETHER]})
+            for name, key, bucket, number in cursor.fetchall():
+                if name == FigureName.READ_TIMINGS:
+                    kind, profile, stage = key.split(read_stats.SEPARATOR, 2)
+                    _into(found.timings, (kind, profile, stage), {bucket: number})
+                else:
+                    _into(found.distances, key, {bucket: number})
+        cursor.execute(_SPREADS, {**window, "all": everything})
+        for what, kind, profile, name, bucket, number in cursor.fetchall():
+            if what == "timings":
+                _into(found.timings, (kind, profile, name), {bucket: number})
+            else:
+                _into(found.distances, name, {bucket: number})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +244,7 @@ def overview(
     first = today - timedelta(days=window_days - 1)
     paths = sorted({scope.path for scope in scopes})
     if subject_id is None:
-        found = reads(account_id, first=first, last=today, paths=paths)
+        found = reads(account_id, first=first, last=today, paths=paths, stages=False)
     else:
         found = Reads(until=now())
         for row in read_stats.from_traces(account_id, _midnight(first), now(), subject_id=subject_id):

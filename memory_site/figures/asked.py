@@ -21,7 +21,7 @@ from memory_site.figures.period import Period
 from retrieval.statistics import Reads, reads
 
 _OF_MODELS = tuple(name for name in FigureName if name.startswith("model_"))
-_OF_SCOPES = tuple(name for name in FigureName if name not in _OF_MODELS)
+_OF_SCOPES = tuple(name for name in FigureName if not name.startswith(("model_", "read_")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,8 @@ def find(asked: Asked) -> Found:
     compared = asked.period.before
     return Found(
         asked=asked,
-        now=_counted(asked, asked.period),
-        before=_counted(asked, compared) if compared.first >= began else None,
+        now=_counted(asked, asked.period, stages=True),
+        before=_counted(asked, compared, stages=False) if compared.first >= began else None,
         began=began,
         conflicts=_waiting(_open_conflicts(asked), since="opened_at"),
         reviews=_waiting(_pending_reviews(asked), since="created_at"),
@@ -119,11 +119,11 @@ def narrowed(eyes: Sight, path: str) -> tuple[list[Scope], list[str] | None]:
     return offered, None if everything else [scope.path for scope in offered]
 
 
-def _counted(asked: Asked, period: Period) -> Counted:
+def _counted(asked: Asked, period: Period, *, stages: bool) -> Counted:
     window = {"first": period.first, "last": period.last}
     return Counted(
         period=period,
-        reads=reads(asked.account_id, **window, paths=asked.paths, purpose=asked.purpose),
+        reads=reads(asked.account_id, **window, paths=asked.paths, purpose=asked.purpose, stages=stages),
         sums=sums(asked.account_id, names=_OF_SCOPES, **window, paths=asked.paths),
         costs=sums(asked.account_id, names=_OF_MODELS, **window) if asked.sees_costs else None,
     )

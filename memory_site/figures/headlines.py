@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from facts.figure_names import COST_UNIT, FigureName
-from facts.spread import quantile
+from facts.spread import added, quantile
 from governance.models import Rating
 from ingest.models import OutcomeResult
 from memory_site.figures.asked import Counted, Found
 from memory_site.figures.tables import dollars, milliseconds, number, percent, share
-from retrieval.read_stats import TOTAL
 
 #: Ratings that say that something was served in vain.
 WASTED = (Rating.IRRELEVANT, Rating.INCORRECT)
@@ -53,12 +52,7 @@ def wasted_share(counted: Counted) -> float | None:
 
 def slow(counted: Counted) -> float | None:
     """Return the milliseconds within which 95 of 100 context calls were answered."""
-    kept = [spread for (kind, _, stage), spread in counted.reads.timings.items() if (kind, stage) == ("context", TOTAL)]
-    whole: dict[int, int] = {}
-    for spread in kept:
-        for bucket, calls in spread.items():
-            whole[bucket] = whole.get(bucket, 0) + calls
-    return quantile(whole, 0.95)
+    return quantile(added(counted.reads.totals.values()), 0.95)
 
 
 def yielded(counted: Counted) -> float | None:
