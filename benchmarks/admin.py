@@ -6,10 +6,11 @@ The store (:mod:`benchmarks.admin_store`) is loaded into a throw-away database, 
 keeps. Pages are found by looking at the admin site: every list, under every choice of every filter and searched, the
 page of a record of each, and every other address that answers to GET. So what is added is measured too.
 
-Each page is asked for several times in this process, as the administrator of the account; printed is the median of
-milliseconds, those spent in the database, CPU milliseconds of this process and of its database connection (what a busy
-machine does not change; only where that runs on this machine under Linux), and the number of queries. A page over
-``--slow`` milliseconds is named at the end, and makes the exit status 1.
+Each page is asked for several times in this process, as the administrator of the account; the lists and the home page
+as a curator of some scopes and as a reader too, and the portal as the reader, of whom much is known. Printed is the
+median of milliseconds, those spent in the database, CPU milliseconds of this process and of its database connection
+(what a busy machine changes little; only where that runs on this machine under Linux), and the number of queries. A
+page over ``--slow`` milliseconds is named at the end, and makes the exit status 1; with ``--by-cpu`` by its CPU.
 """
 
 from __future__ import annotations
@@ -36,16 +37,22 @@ if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
     from django.test import Client
 
+    from benchmarks.admin_store import People
     from facts.models import Membership
 
-#: A word that many facts of the store hold, as somebody would look for it.
-WORD = "coffee"
+#: Pages of a list that are looked at beside the first: where somebody leafs to, and the last there is.
+DEEP = 100
+#: The portal: what somebody sees of themselves. A download is not a page.
+PORTAL = ("/me/", "/me/facts/", "/me/messages/", "/me/reads/", "/me/consents/", "/me/export/", "/me/erase/")
+#: Days of the page of figures, beside the days that it shows unless asked.
+FIGURES = ("days=7", "days=90", "days=90&scope=/team3", "days=90&purpose=support")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """One page. Times are medians, in milliseconds."""
 
+    by: str
     page: str
     status: int
     queries: int
@@ -54,6 +61,15 @@ class Measured:
     cpu_ms: float
     database_cpu_ms: float | None
     kilobytes: int
+
+    @property
+    def name(self) -> str:
+        """The page, and by whom it was asked for unless by the administrator."""
+        return self.page if self.by == "administrator" else f"{self.page} ({self.by})"
+
+    def cost(self, *, by_cpu: bool) -> float:
+        """Return the milliseconds that it took by the clock, or of CPU."""
+        return self.cpu_ms + (self.database_cpu_ms or 0) if by_cpu else self.ms
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,11 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Path(temporary).chmod(0o755)
         corpora.use_directory(directory)
         began = time.perf_counter()
-        member = admin_store.load(sizes)
+        people = admin_store.load(sizes)
         print(f"loaded in {time.perf_counter() - began:.0f} s", file=sys.stderr)
-        found = list(_measure(member, options))
-    slow = [one for one in found if one.ms > options.slow]
-    print("over the limit: " + (", ".join(f"{one.page} {one.ms:.0f}" for one in slow) or "none"))
+        found = list(_measure(people, options))
+    slow = {one.name: one.cost(by_cpu=options.by_cpu) for one in found}
+    slow = {name: cost for name, cost in slow.items() if cost > options.slow}
+    print(
+        f"{len(found)} pages; over the limit: " + (", ".join(f"{name} {ms:.0f}" for name, ms in slow.items()) or "none")
+    )
     if options.json:
         about = {
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -100,40 +119,48 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--records", type=int, default=200_000, help="jobs, entries of the audit chain, and the like")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--slow", type=float, default=200.0, help="milliseconds that no page may take longer than")
+    parser.add_argument("--by-cpu", action="store_true", help="hold CPU to it, where others use the machine too")
     parser.add_argument("--only", default="", help="a regular expression that addresses have to match")
     parser.add_argument("--json", type=Path, metavar="OUT")
     return parser.parse_args(arguments)
 
 
-def _measure(member: Membership, options: argparse.Namespace) -> Iterator[Measured]:
+def _measure(people: People, options: argparse.Namespace) -> Iterator[Measured]:
     """Yield the figures of each page, printing them."""
     from django.test import Client
 
-    client = Client(SERVER_NAME="localhost", raise_request_exception=False)
-    client.force_login(member.user)
-    for address in addresses(member, client):
-        if not re.search(options.only, address):
-            continue
-        measured = _page(client, address, times=options.times)
-        if measured is None:
-            continue
-        print(
-            f"{measured.ms:7.0f} ms {measured.database_ms:7.0f} db {measured.cpu_ms:6.0f} cpu"
-            f" {measured.database_cpu_ms or 0:6.0f} db cpu {measured.queries:4} queries "
-            f" {measured.status} {measured.page}",
-            flush=True,
-        )
-        yield measured
+    for by, member in (
+        ("administrator", people.administrator),
+        ("curator", people.curator),
+        ("reader", people.reader),
+    ):
+        client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+        client.force_login(member.user)
+        asked = addresses(member, client) if by == "administrator" else others(by, member, client)
+        for address in dict.fromkeys(asked):
+            if not re.search(options.only, address):
+                continue
+            measured = _page(client, address, by=by, times=options.times)
+            if measured is None:
+                continue
+            print(
+                f"{measured.ms:7.0f} ms {measured.database_ms:7.0f} db {measured.cpu_ms:6.0f} cpu"
+                f" {measured.database_cpu_ms or 0:6.0f} db cpu {measured.queries:4} queries "
+                f" {measured.status} {measured.name}",
+                flush=True,
+            )
+            yield measured
 
 
-def _page(client: Client, address: str, *, times: int) -> Measured | None:
-    """Ask for a page once to warm up, then ``times`` times; ``None`` for what only takes posts."""
-    if client.get(address).status_code == 405:
+def _page(client: Client, address: str, *, by: str, times: int) -> Measured | None:
+    """Ask for a page once to warm up, then ``times`` times; ``None`` for what is no page: posts, and what is closed."""
+    if client.get(address).status_code in {302, 403, 405}:
         return None
     runs = [_once(client, address) for _ in range(times)]
     backend = [run[-1] for run in runs]
     response = runs[-1][0]
     return Measured(
+        by=by,
         page=address,
         status=response.status_code,
         queries=runs[-1][1].count,
@@ -197,15 +224,15 @@ def addresses(member: Membership, client: Client) -> Iterator[str]:
     from django.contrib import admin
 
     yield "/admin/"
+    yield from (f"/admin/figures/?{query}" for query in FIGURES)
     for model, page in admin.site._registry.items():
-        base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
-        response = client.get(base + "?_all")
-        changelist = (response.context_data or {}).get("cl") if hasattr(response, "context_data") else None
+        base = _base(model)
+        changelist = _changelist(client, base)
         yield base + "?_all"
         if changelist is not None:
             yield from (base + query for query in _under_filters(changelist))
             yield from _searched(base, page, changelist)
-        yield from _pages_of(model, page, member, changelist)
+        yield from _pages_of(base, page, member, changelist)
     for pattern in admin.site.get_urls():
         converters = getattr(getattr(pattern, "pattern", None), "converters", {})
         route = str(getattr(pattern, "pattern", ""))
@@ -216,6 +243,47 @@ def addresses(member: Membership, client: Client) -> Iterator[str]:
             and "(" not in route
         ):
             yield f"/admin/{route}"
+    yield "/admin/subjects.json?q=person4"
+
+
+def others(by: str, member: Membership, client: Client) -> Iterator[str]:
+    """Yield what is looked at again as somebody who sees less: home, lists as they come, searched, pages of records."""
+    from django.contrib import admin
+
+    from facts.models import Fact
+    from facts.tenancy import account_transaction
+
+    yield "/admin/"
+    yield from (f"/admin/figures/?{query}" for query in FIGURES)
+    for model, page in admin.site._registry.items():
+        base = _base(model)
+        changelist = _changelist(client, base)
+        if changelist is not None:
+            yield base + "?_all"
+            yield from _deep(base, changelist)
+            yield from _searched(base, page, changelist)
+            yield from _pages_of(base, page, member, changelist)
+    if by == "reader":
+        yield from PORTAL
+        with account_transaction(member.account_id):
+            facts = Fact.objects.filter(account_id=member.account_id, subject_id=member.subject_id)
+            yield f"/me/facts/{facts.values_list('pk', flat=True).order_by('-pk')[0]}/"
+
+
+def _base(model: Any) -> str:
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+
+
+def _changelist(client: Client, base: str) -> Any:
+    """Return the list behind an address, as it comes; ``None`` where there is another page, or none for this person."""
+    response = client.get(base + "?_all")
+    return (getattr(response, "context_data", None) or {}).get("cl")
+
+
+def _deep(base: str, changelist: Any) -> Iterator[str]:
+    """Yield the pages of a list further back."""
+    last = changelist.paginator.num_pages
+    yield from (f"{base}?p={page}" for page in sorted({min(DEEP, last), last}) if page > 1)
 
 
 def _under_filters(changelist: Any) -> Iterator[str]:
@@ -226,26 +294,30 @@ def _under_filters(changelist: Any) -> Iterator[str]:
                 yield query
         if getattr(spec, "parameter", "") == "subject":
             yield "?subject=person42"
+            yield "?subject=person1"
             yield "?subject=Person+4"
-    if changelist.multi_page:
-        yield f"?p={min(changelist.paginator.num_pages, 200)}"
+    yield from _deep("", changelist)
+    for number, column in enumerate(changelist.list_display):
+        if column in (changelist.sortable_by or ()):
+            yield f"?o={number}"
+            yield f"?o=-{number}"
 
 
 def _searched(base: str, page: ModelAdmin, changelist: Any) -> Iterator[str]:
-    """Yield the list searched for a word, for the id of its first row, and for what nothing holds."""
+    """Yield the list searched for words that many, few and no facts hold, and for the id of its first row."""
     if page.search_fields:
         first = next(iter(changelist.result_list), None)
-        for text in (WORD, f"{WORD} shipping", "quagmire", *([str(first.pk)] if first is not None else [])):
+        words = [admin_store.FREQUENT, f"{admin_store.FREQUENT} shipping", admin_store.RARE, admin_store.ABSENT]
+        for text in (*words, *([str(first.pk)] if first is not None else [])):
             yield f"{base}?{urlencode({'q': text})}"
 
 
-def _pages_of(model: Any, page: ModelAdmin, member: Membership, changelist: Any) -> Iterator[str]:
+def _pages_of(base: str, page: ModelAdmin, member: Membership, changelist: Any) -> Iterator[str]:
     """Yield the pages of the first record of a list, and the model's pages that belong to no record."""
     from facts.tenancy import account_transaction
 
     with account_transaction(member.account_id):
         first = next(iter(changelist.result_list), None) if changelist is not None else None
-    base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
     for pattern in page.get_urls():
         route = str(pattern.pattern)
         names = set(pattern.pattern.converters)

@@ -1,12 +1,17 @@
 """The store that the pages of the admin are measured on: one account as it is after years of use.
 
 Templates of the rows are made by the project's own services where that takes no more than a line; the rest is copied
-from them inside the database, every copy with an id, a subject, a scope and words of its own.
+from them inside the database, every copy with an id, a subject, a scope and words of its own. Indexes are made after
+the rows, which is what takes the loading down to minutes.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,7 +26,11 @@ if TYPE_CHECKING:
 
 ACCOUNT = "bench"
 #: Scopes of one level, and people; every tenth fact is about one of a hundred people, as in real accounts.
-SCOPES, PEOPLE = 40, 5_000
+SCOPES, PEOPLE, BUSY = 40, 5_000, 100
+#: A word of many facts, one of ten in half a million, and one of none.
+FREQUENT, RARE, ABSENT = "coffee", "telescopes", "quagmire"
+#: Days for which there are figures, facts that one read considered, and API keys.
+FIGURE_DAYS, CONSIDERED, KEYS = 180, 40, 500
 _WORDS = "coffee,tea,invoices,e-mail,Lisbon,Porto,bicycles,audits,shipping,contracts,mornings,French,lawyers,tickets"
 
 
@@ -37,11 +46,19 @@ class Sizes:
     records: int = 200_000
 
 
-def load(sizes: Sizes) -> Membership:
-    """Write the account where it is not there yet; return its administrator's membership."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """Who looks: the administrator, a curator of four scopes, and somebody of whom much is known and who may read."""
+
+    administrator: Membership
+    curator: Membership
+    reader: Membership
+
+
+def load(sizes: Sizes) -> People:
+    """Write the account where it is not there yet; return those who look at it."""
     from facts.models import Account, Membership
     from facts.tenancy import account_transaction, create_account
-    from retrieval.tasks import keep_statistics
 
     account = Account.objects.filter(key=ACCOUNT).first()
     if account is None:
@@ -52,12 +69,91 @@ def load(sizes: Sizes) -> Membership:
         with corpora.owner() as connection, connection.transaction():
             # Checks and the triggers of append-only tables are for what is not known to be right.
             connection.execute("SET LOCAL session_replication_role = replica")
-            _copy(connection, account, templates, sizes)
-        # What the schedule does every five minutes: pages of figures read days that are added up.
-        keep_statistics()
+            connection.execute("SET LOCAL maintenance_work_mem = '1GB'")
+            with _without_indexes(connection):
+                _copy(connection, account, templates, sizes)
+        _figures(account)
+        with account_transaction(account.id):
+            _further_people(account)
         corpora.settle()
     with account_transaction(account.id):
-        return Membership.objects.select_related("user").get(account=account)
+        members = Membership.objects.filter(account=account).select_related("user", "subject")
+        return People(**{member.user.get_username(): member for member in members})
+
+
+@contextmanager
+def _without_indexes(connection: psycopg.Connection) -> Iterator[None]:
+    """Take away the indexes of the largest tables that hold no constraint, and make them again at the end."""
+    from facts.models import AuditEntry, Event, Evidence, Fact, FactRevision, FactText, Job, Passage
+
+    large = (AuditEntry, Event, Evidence, Fact, FactRevision, FactText, Job, Passage)
+    tables = [model._meta.db_table for model in large]
+    found = connection.execute(
+        "SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) FROM pg_index i"
+        " WHERE i.indrelid = ANY(%s::regclass[]) AND NOT EXISTS"
+        " (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid)",
+        [tables],
+    ).fetchall()
+    for name, _ in found:
+        connection.execute(f"DROP INDEX {name}")
+    yield
+    for name, definition in found:
+        with _told(name):
+            connection.execute(definition)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Tell how long a step took, where it took some time."""
+    began = time.perf_counter()
+    yield
+    if (passed := time.perf_counter() - began) >= 1:
+        print(f"{what}: {passed:.0f} s", file=sys.stderr, flush=True)
+
+
+def _figures(account: Account) -> None:
+    """Have the last days added up, as the schedule does every five minutes, and copy the last whole one to others."""
+    from facts.models import DayFigure
+    from retrieval.models import ReadStat
+    from retrieval.tasks import keep_statistics
+
+    began = "UPDATE facts_account SET created_at = now() - %s * interval '1 day' WHERE id = %s"
+    with corpora.owner() as connection:
+        connection.execute("SELECT set_config('app.account', %s, false)", [str(account.id)])
+        connection.execute(began, [2, account.id])
+        with _told("figures"):
+            keep_statistics()
+        for model in (ReadStat, DayFigure):
+            table = model._meta.db_table
+            columns = [field.column for field in model._meta.concrete_fields if field.column not in {"id", "day"}]
+            named = ", ".join(f'"{column}"' for column in columns)
+            connection.execute(
+                f"INSERT INTO {table} (id, day, {named}) SELECT uuidv7(), day - back, {named}"
+                f" FROM {table}, generate_series(1, {FIGURE_DAYS}) back"
+                " WHERE day = (now() AT TIME ZONE 'UTC')::date - 1 ON CONFLICT DO NOTHING"
+            )
+        connection.execute(began, [FIGURE_DAYS + 2, account.id])
+
+
+def _further_people(account: Account) -> None:
+    """Let two more people in; runs inside the account."""
+    from django.contrib.auth import get_user_model
+
+    from facts.models import Membership
+    from facts.tenancy import ensure_scope, get_subject
+    from governance.models import Grant
+
+    for name, key, role, paths in (
+        ("curator", "person2", "curator", ("/team3", "/team13", "/team23", "/team33")),
+        # Among those of whom most is known: see `_PERSON`.
+        ("reader", "person10", "reader", ("/team11", "/team21")),
+    ):
+        user = get_user_model().objects.create_user(name, password=None, is_staff=True)
+        subject = get_subject(account.id, key=key)
+        Membership.objects.create(account=account, user=user, subject=subject)
+        for path in paths:
+            scope = ensure_scope(account.id, path)
+            Grant.objects.create(account=account, scope=scope, subject=subject, role=role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,19 +188,22 @@ def _templates(account: Account) -> _Templates:
     at = datetime.now(UTC)
     root, scope = ensure_scope(account.id, ROOT), ensure_scope(account.id, "/team0")
     ada, subject = ensure_subject(account.id, key="ada"), ensure_subject(account.id, key="person0", name="Person 0")
-    user = get_user_model().objects.create_user("ada", password=None, is_staff=True)
+    user = get_user_model().objects.create_user("administrator", password=None, is_staff=True)
     member = Membership.objects.create(account=account, user=user, subject=ada)
     Grant.objects.create(account=account, scope=root, subject=ada, role="account_admin")
     said = corpora.Said(key="0", speaker="Person 0", text="I like coffee in the morning, and no calls.", at=at)
     events = corpora.say(account, scope, subject, [said], searchable=True)
-    known = corpora.Known(
-        statement="Person 0 likes coffee in the morning.",
-        at=at,
-        predicate="likes",
-        value={"drink": "coffee"},
-        sources=("0",),
-    )
-    (fact,) = corpora.know(account, scope, subject, [known], events=events, shared=True)
+    known = [
+        corpora.Known(
+            statement=f"Person 0 likes coffee number {number} in the morning.",
+            at=at,
+            predicate="likes",
+            value={"drink": f"coffee {number}"},
+            sources=("0",),
+        )
+        for number in range(CONSIDERED)
+    ]
+    fact, *_ = corpora.know(account, scope, subject, known, events=events, shared=True)
     event = events["0"]
     owned = {"account": account}
     about = {**owned, "scope": scope, "subject": subject}
@@ -165,7 +264,7 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
         Scope,
         Subject,
     )
-    from governance.models import Review
+    from governance.models import ApiKey, Review
     from ingest.models import EventOutcome
     from retrieval.models import Trace
 
@@ -177,13 +276,18 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
     copier.number("conflicts", sizes.conflicts)
     copier.multiply(Scope, templates.scope.pk, ids="scopes", path="'/team' || n", name="'Team ' || n")
     copier.multiply(Subject, templates.subject.pk, ids="people", key="'person' || n", name="'Person ' || n")
-    place = {"scope_id": _of("scopes", SCOPES), "subject_id": _of("people", PEOPLE)}
+    place = {"scope_id": _of("scopes", SCOPES), "subject_id": _PERSON}
     copier.multiply(
         Event,
         templates.event.pk,
         ids="events",
         **place,
         source_key="'copy ' || n",
+        thread="'thread ' || n / 20",
+        source_type="CASE WHEN n % 5000 = 0 THEN 'admin_input' ELSE 'channel_message' END",
+        origin_trust="CASE WHEN n % 2000 = 0 THEN 'untrusted' ELSE 'trusted' END",
+        processed_at="CASE WHEN n <= 200 THEN NULL ELSE now() END",
+        withdrawn_at="CASE WHEN n % 1000 = 0 THEN now() END",
         text=f"'I like ' || {_word()} || ', said ' || n",
         occurred_at="now() - n * interval '20 seconds'",
         recorded_at="now() - n * interval '20 seconds'",
@@ -202,7 +306,7 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
         ids="facts",
         **place,
         **fact,
-        statement=f"'Person ' || n || ' likes ' || {_word()} || ' and ' || {_word(7)} || '.'",
+        statement=f"{_STATEMENT} || '.'",
         statement_hash="md5(n::text)",
         identity_key="md5(n::text)",
         category="CASE WHEN n % 50 = 0 THEN 'commitment' WHEN n % 997 = 0 THEN 'blocker' ELSE 'general' END",
@@ -215,10 +319,11 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
         "facts",
         **place,
         active="n % 20 < 15",
-        tsv=f"to_tsvector('english', 'Person ' || n || ' likes ' || {_word()} || ' and ' || {_word(7)})",
+        tsv=f"to_tsvector('english', {_STATEMENT})",
     )
     copier.copy_one(Evidence, "fact_id", templates.fact.pk, "facts", event_id=_of("events", sizes.events))
-    any_fact = _of("facts", sizes.facts)
+    # The fact of a number lies where everything else of this number does.
+    any_fact = _of("facts", sizes.facts, shift="f.n - 1")
     decided = sizes.reviews * 2
     copier.multiply(
         Review,
@@ -243,22 +348,23 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
             "conflict_set_id",
             templates.others[ConflictSet].pk,
             "conflicts",
-            fact_id=_of("facts", sizes.facts, shift=f"f.n * 2 + {shift}"),
+            fact_id=_of("facts", sizes.facts, shift=f"f.n - 1 + {shift * PEOPLE}"),
         )
     copier.multiply(
         Trace,
         None,
         count=sizes.traces,
         scope_path=f"'/team' || 1 + n % {SCOPES}",
-        scope_id=_of("scopes", SCOPES),
-        subject_id=_of("people", PEOPLE),
-        subject_key=f"'person' || 1 + n % {PEOPLE}",
+        **place,
+        subject_key=f"'person' || {_PERSON_NUMBER}",
         query=f"'Who likes ' || {_word()} || '?'",
+        purpose="(ARRAY['support', 'shipping', 'planning'])[1 + n % 3]",
+        kind="CASE WHEN n % 5 = 0 THEN 'search' ELSE 'context' END",
         status="CASE WHEN n % 500 = 0 THEN 'failed' WHEN n % 50 = 0 THEN 'degraded' ELSE 'ok' END",
         facts_served="n % 7",
         passages_served="0",
         withheld="CASE WHEN n % 300 = 0 THEN 1 ELSE 0 END",
-        created_at="now() - n * interval '2 seconds'",
+        created_at="clock_timestamp() - n * interval '2 seconds'",
     )
     copier.multiply(
         Job,
@@ -277,6 +383,14 @@ def _copy(connection: psycopg.Connection, account: Account, templates: _Template
         event_id=_of("events", sizes.events),
         recipe="'copy'",
     )
+    copier.multiply(
+        ApiKey,
+        templates.others[ApiKey].pk,
+        count=KEYS,
+        label="'app ' || n",
+        prefix="'mem_' || n",
+        digest="decode(md5(n::text), 'hex')",
+    )
     copier.rest(templates.others, about={**place, "fact_id": any_fact}, most=sizes.records // 10)
 
 
@@ -289,6 +403,16 @@ def _word(step: int = 1) -> str:
     """Return the SQL of one of the words."""
     words = ", ".join(f"'{word}'" for word in _WORDS.split(","))
     return f"(ARRAY[{words}])[1 + (n / {step}) % {len(_WORDS.split(','))}]"
+
+
+#: The SQL of whom a copy is about: every tenth is about one of the first hundred people, whose scope is that of others.
+_PERSON_NUMBER = f"(CASE WHEN n % 10 = 0 THEN 1 + n / 10 % {BUSY} ELSE 1 + n % {PEOPLE} END)"
+_PERSON = f"(SELECT id FROM people i WHERE i.n = {_PERSON_NUMBER.replace('n %', 'f.n %').replace('n /', 'f.n /')})"
+#: The SQL of what a copied fact says, without its full stop.
+_STATEMENT = (
+    f"'Person ' || n || ' likes ' || {_word()} || ' and ' || {_word(7)}"
+    f" || CASE WHEN n % 50000 = 7 THEN ' and {RARE}' ELSE '' END"
+)
 
 
 class _Copier:
@@ -332,8 +456,6 @@ class _Copier:
                 field = next((one for one in model._meta.concrete_fields if one.column == name), None)
                 if field is not None and field.get_internal_type() == "CharField":
                     values[name] = "n::text"
-            if "digest" in columns:
-                values["digest"] = "decode(md5(n::text), 'hex')"
             self.multiply(model, row.pk, count=most, **values)
 
     def _insert(self, model: type[Model], values: dict[str, str], source: str, which: str, template: Any) -> None:
@@ -342,8 +464,9 @@ class _Copier:
         # In statements with parameters a percent sign is written twice.
         chosen = ", ".join(values.get(column, f'x."{column}"') for column in columns).replace("%", "%%")
         named = ", ".join(f'"{column}"' for column in columns)
-        self._connection.execute(
-            f"INSERT INTO {table} ({named}) SELECT {chosen} FROM"
-            f" (SELECT * FROM {table} x WHERE x.account_id = %(account)s AND {which} LIMIT 1) x, {source}",
-            {"account": self._account, "one": template},
-        )
+        with _told(table):
+            self._connection.execute(
+                f"INSERT INTO {table} ({named}) SELECT {chosen} FROM"
+                f" (SELECT * FROM {table} x WHERE x.account_id = %(account)s AND {which} LIMIT 1) x, {source}",
+                {"account": self._account, "one": template},
+            )
