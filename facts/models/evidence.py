@@ -64,6 +64,11 @@ class Event(Owned):
         ]
         indexes = [
             models.Index(fields=["account", "id"], name="event_by_account"),
+            models.Index(fields=["account", "source_type", "id"], name="event_by_source"),
+            models.Index(fields=["account", "origin_trust", "id"], name="event_by_trust"),
+            models.Index(
+                fields=["account", "id"], name="event_withdrawn", condition=models.Q(withdrawn_at__isnull=False)
+            ),
             models.Index(fields=["account", "subject", "occurred_at"], name="event_by_subject_time"),
             models.Index(fields=["account", "thread", "occurred_at"], name="event_by_thread"),
             models.Index(

@@ -73,6 +73,8 @@ class Review(Owned):
         indexes = [
             models.Index(fields=["account", "due_at"], name="review_queue", condition=Q(status=ReviewStatus.PENDING)),
             models.Index(fields=["account", "created_at"], name="review_by_opening"),
+            models.Index(fields=["account", "id"], name="review_by_account"),
+            models.Index(fields=["account", "status", "id"], name="review_by_status"),
             models.Index(fields=["account", "decided_at"], name="review_by_decision"),
         ]
 

@@ -25,7 +25,9 @@ def with_sides(eyes: Sight, conflicts: QuerySet[ConflictSet]) -> QuerySet[Confli
 def in_short(conflict: ConflictSet) -> SafeString:
     """Return the claims that compete, such as "lives in: Lisbon / Porto", as far as they may be read."""
     members = [member for member in conflict.loaded_members if member.left_at is None or conflict.closed_at]
-    facts = [member.fact for member in members if member.fact is not None and member.fact.readable]
+    # A side that the person may not even list was not loaded.
+    sides = [getattr(member, "fact", None) for member in members]
+    facts = [fact for fact in sides if fact is not None and fact.readable]
     if not facts:
         return isolated(words(conflict.reason) or conflict.kind)
     predicates = {fact.predicate for fact in facts}

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import PAGE_VAR, ChangeList
-from django.core.paginator import Paginator
+from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR, ChangeList
+from django.core.paginator import Page, Paginator
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect, QueryDict
 from django.urls import reverse
@@ -35,14 +35,26 @@ FILTERS = "_changelist_filters"
 
 
 class BoundedPaginator(Paginator):
-    """Counts up to ``most`` rows and one more, and leaves it at that."""
+    """Counts up to ``most`` rows and one more and leaves it at that; sorts ids and looks up only the rows of a page."""
 
     most = COUNTED
+
+    @property
+    def most_in_words(self) -> str:
+        """How many rows are counted, as people write it."""
+        return f"{self.most:,}"
 
     @cached_property
     def count(self) -> int:
         """The number of rows, or ``most + 1`` for "more"."""
         return self.object_list.order_by().values("pk")[: self.most + 1].count()
+
+    def page(self, number: int | str) -> Page:
+        """Return a page, found by its ids: what a row needs beside it is not joined to all that are sorted."""
+        page = super().page(number)
+        ids = list(page.object_list.values_list("pk", flat=True))
+        page.object_list = self.object_list.filter(pk__in=ids)
+        return page
 
 
 class GovernedList(ChangeList):
@@ -70,8 +82,9 @@ class GovernedAdmin(admin.ModelAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     paginator = BoundedPaginator
-    #: Rows of the list that are counted; fewer where each is dear to look at.
+    #: Rows of the list that are counted; fewer where each is dear to look at, or to find.
     counted = COUNTED
+    counted_of_found = COUNTED
     sortable_by = ()
     change_form_template = "memory/record.html"
     list_title = ""
@@ -83,11 +96,6 @@ class GovernedAdmin(admin.ModelAdmin):
     def title_of_list(self) -> str:
         """The name of the list, in navigation and breadcrumbs."""
         return self.list_title or capfirst(self.opts.verbose_name_plural)
-
-    @property
-    def counted_words(self) -> str:
-        """How many rows are counted, as people write it."""
-        return f"{self.counted:,}"
 
     @admin.display(description="subject")
     def about(self, row: Any) -> SafeString:
@@ -137,10 +145,10 @@ class GovernedAdmin(admin.ModelAdmin):
         """Django's own log knows nothing of these records; their history is on their pages and in the audit chain."""
         raise Http404
 
-    def get_paginator(self, *args: Any, **options: Any) -> BoundedPaginator:
+    def get_paginator(self, request: HttpRequest, *args: Any, **options: Any) -> BoundedPaginator:
         """Return the pages of the list, which end where counting ends."""
-        paginator = super().get_paginator(*args, **options)
-        paginator.most = self.counted
+        paginator = super().get_paginator(request, *args, **options)
+        paginator.most = min(self.counted, self.counted_of_found) if request.GET.get(SEARCH_VAR) else self.counted
         return paginator
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

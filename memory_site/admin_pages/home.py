@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet, Window
 from django.utils.safestring import SafeString
 
 from facts.clock import now
@@ -97,11 +97,12 @@ def figures(eyes: Sight) -> Figures:
     at = now()
     account_id = eyes.principal.account_id
     beat = heartbeat.last_beat()
+    reviews, next_reviews = _reviews(eyes, at=at)
     return Figures(
         conflicts=_waiting(open_conflicts(eyes, at=at), "opened_at", at=at),
         next_conflicts=_in_short(eyes, open_conflicts(eyes, at=at)),
-        reviews=_reviews(eyes, at=at),
-        next_reviews=_riskiest(pending_reviews(eyes)),
+        reviews=reviews,
+        next_reviews=next_reviews,
         given=_given(eyes, at=at),
         questions=Consent.objects.filter(
             account_id=account_id, subject_id=eyes.principal.subject_id, status=ConsentStatus.PENDING
@@ -119,8 +120,8 @@ def figures(eyes: Sight) -> Figures:
 def waiting_counts(eyes: Sight) -> dict[str, int]:
     """Return what waits, by the name of the model whose list shows it; at most :data:`COUNTED` of each."""
     return {
-        "ConflictSet": open_conflicts(eyes, at=now())[:COUNTED].count(),
-        "Review": pending_reviews(eyes)[:COUNTED].count(),
+        "ConflictSet": open_conflicts(eyes, at=now()).values("pk")[:COUNTED].count(),
+        "Review": pending_reviews(eyes).values("pk")[:COUNTED].count(),
     }
 
 
@@ -140,18 +141,26 @@ def _waiting(queue: QuerySet, since: str, *, at: datetime) -> Waiting:
     return Waiting(found["count"], found["oldest"], found["overdue"])
 
 
-def _reviews(eyes: Sight, *, at: datetime) -> Waiting:
-    found = with_risk(pending_reviews(eyes)).aggregate(
-        count=Count("pk"),
-        oldest=Min("created_at"),
-        overdue=Count("pk", filter=Q(due_at__lt=at)),
-        risky=Count("pk", filter=Q(risk__gte=HIGH_RISK)),
+def _reviews(eyes: Sight, *, at: datetime) -> tuple[Waiting, list[Review]]:
+    """Return how many reviews wait, and some in the order of their list: the riskiest first, then those due first.
+
+    Both are found on one walk over what waits, because the risk of each has to be looked up.
+    """
+    ranked = with_risk(pending_reviews(eyes)).annotate(
+        count=Window(Count("pk")),
+        oldest=Window(Min("created_at")),
+        overdue=Window(Count("pk", filter=Q(due_at__lt=at))),
+        risky=Window(Count("pk", filter=Q(risk__gte=HIGH_RISK))),
     )
-    return Waiting(found["count"], found["oldest"], found["overdue"], found["risky"])
+    first = list(
+        ranked.order_by("-risk", "due_at", "id").values_list("pk", "count", "oldest", "overdue", "risky")[:SHOWN]
+    )
+    if not first:
+        return Waiting(0, None, 0, 0), []
+    return Waiting(*first[0][1:]), _riskiest(eyes.reviews().filter(pk__in=[pk for pk, *_ in first]))
 
 
 def _riskiest(reviews: QuerySet[Review]) -> list[Review]:
-    """Return some reviews as their list shows them: the riskiest first, then those due first."""
     shown = with_risk(reviews).select_related("fact__subject", "fact__scope", "event__subject", "conflict_set__subject")
     return list(shown.order_by("-risk", "due_at", "id")[:SHOWN])
 
@@ -177,7 +186,7 @@ def _injection(eyes: Sight, *, at: datetime) -> Rate:
     """Return the rate of the scopes that the person may read, from what was counted by day."""
     days = [at.date() - timedelta(days=back) for back in range(2 * RATE_DAYS - 1, -1, -1)]
     paths = [scope.path for scope in eyes.scopes]
-    found = reads(eyes.principal.account_id, first=days[0], last=days[-1], paths=paths)
+    found = reads(eyes.principal.account_id, first=days[0], last=days[-1], paths=paths, stages=False)
     by_day = [found.by_day.get(day, ReadFigures()) for day in days]
     earlier, latest = by_day[:RATE_DAYS], by_day[RATE_DAYS:]
     rates = [figures.injection_rate for figures in by_day]

@@ -18,6 +18,8 @@ class StateFilter(DefaultChoiceFilter):
 
     title = "state"
     parameter_name = "state"
+    #: The choices that show what waits now.
+    waiting = (ReviewStatus.PENDING, "overdue")
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the choices."""

@@ -93,8 +93,9 @@ class ReviewAdmin(GovernedAdmin):
         return [name for name in self.list_display if name != "status" or request.GET.get("state") not in waiting]
 
     def get_ordering(self, request: HttpRequest) -> list[str]:
-        """Put the riskiest first, then what is due first."""
-        return ["-risk", "due_at", "id"]
+        """Put the riskiest first, then what is due first; of those that do not wait, the newest."""
+        waits = request.GET.get(StateFilter.parameter_name, ReviewStatus.PENDING) in StateFilter.waiting
+        return ["-risk", "due_at", "id"] if waits else ["-id"]
 
     def get_urls(self) -> list[URLPattern]:
         """Add the addresses that decisions are posted to."""

@@ -12,11 +12,12 @@ import uuid
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from facts.audience import Reader, visible_to
-from facts.models import ConflictMember, ConflictSet, Event, Fact, Passage, Scope, Subject
+from facts.models import ConflictMember, ConflictSet, Event, Evidence, Fact, Passage, Scope, Subject
 from facts.models.evidence import Withheld
 from facts.vocabulary import ConflictStatus, Sensitivity
 from governance.access import (
@@ -90,13 +91,13 @@ class Sight:
         open_ones = Q(scope_id__in=self.scope_ids, sensitivity__in=[Sensitivity.PUBLIC, Sensitivity.INTERNAL])
         curated = Q(scope_id__in=self.curated_ids)
         if not self.reader.restricted:
-            curated &= read_by_curators() & ~Q(_cited_by_a_secret())
+            curated &= read_by_curators() & ~_cited_by_a_secret()
         passages = Passage.objects.filter(account_id=OuterRef("account_id"), event_id=OuterRef("pk"))
-        withheld = Exists(passages.exclude(withheld=Withheld.NOTHING))
-        forgotten = Exists(passages.filter(withheld=Withheld.FORGOTTEN))
-        stricter = Exists(passages.exclude(visible_to(self.reader)))
-        as_reader = (own | (open_ones & ~Q(stricter))) & ~Q(withheld) & Q(withdrawn_at__isnull=True)
-        listed = (curated & ~Q(forgotten)) | as_reader
+        withheld = _is_any(passages.exclude(withheld=Withheld.NOTHING))
+        forgotten = _is_any(passages.filter(withheld=Withheld.FORGOTTEN))
+        stricter = _is_any(passages.exclude(visible_to(self.reader)))
+        as_reader = (own | (open_ones & ~stricter)) & ~withheld & Q(withdrawn_at__isnull=True)
+        listed = (curated & ~forgotten) | as_reader
         return Event.objects.filter(listed, account_id=self.principal.account_id)
 
     def subjects(self) -> QuerySet[Subject]:
@@ -128,12 +129,23 @@ class Sight:
         return selectors.traces(self.principal)
 
 
-def _cited_by_a_secret() -> Exists:
+def _is_any(rows: QuerySet) -> Q:
+    """Tell whether there is any such row, looking for each row around it by itself.
+
+    ``Exists`` lets the planner first gather them for all rows of the account, which it does wherever it takes a list to
+    be read to its end; lists are read a page at a time. Of ``IS NULL`` it would guess that hardly any row passes, and
+    sort all of a scope; of a truth value that half of them do.
+    """
+    found = Subquery(rows.order_by().values(found=Value(True))[:1], output_field=BooleanField())
+    return Q(Coalesce(found, Value(False)))
+
+
+def _cited_by_a_secret() -> Q:
     """Tell whether a restricted fact, about which nobody has to decide, cites the event."""
-    secrets = Fact.objects.filter(
-        account_id=OuterRef("account_id"), evidence__event_id=OuterRef("pk"), sensitivity=Sensitivity.RESTRICTED
+    secrets = Evidence.objects.filter(
+        account_id=OuterRef("account_id"), event_id=OuterRef("pk"), fact__sensitivity=Sensitivity.RESTRICTED
     )
-    return Exists(secrets.filter(~Q(_awaits_decision())))
+    return _is_any(secrets.filter(~Q(_awaits_decision(fact="fact_id"))))
 
 
 def _asked_to(scope_ids: frozenset[uuid.UUID]) -> Exists:
@@ -148,16 +160,16 @@ def _asked_to(scope_ids: frozenset[uuid.UUID]) -> Exists:
     )
 
 
-def _awaits_decision() -> Exists:
-    """Tell whether an open conflict set or a pending review waits for a decision about the fact."""
+def _awaits_decision(*, fact: str = "pk") -> Exists:
+    """Tell whether an open conflict set or a pending review waits for a decision about the fact, named by a column."""
     in_conflict = ConflictMember.objects.filter(
         account_id=OuterRef("account_id"),
-        fact_id=OuterRef("pk"),
+        fact_id=OuterRef(fact),
         left_at__isnull=True,
         conflict_set__status=ConflictStatus.OPEN,
     )
     in_review = Review.objects.filter(
-        account_id=OuterRef("account_id"), fact_id=OuterRef("pk"), status=ReviewStatus.PENDING
+        account_id=OuterRef("account_id"), fact_id=OuterRef(fact), status=ReviewStatus.PENDING
     )
     return Exists(in_conflict) | Exists(in_review)
 

@@ -136,7 +136,7 @@ class TraceAdmin(GovernedAdmin):
         eyes = of(request)
         asked = typed(request.GET, "fact")
         facts = eyes.facts().filter(readable=True).select_related("subject", "scope")
-        meant = list(facts_called(facts, asked, account_id=trace.account_id)[:OFFERED]) if asked else []
+        meant = list(facts_called(facts, asked, eyes=eyes)[:OFFERED]) if asked else []
         named = len(meant) == 1 and asked == str(meant[0].pk)
         found = why_not.explain(request.principal, trace, meant[0]) if named else None
         context = self.context(

@@ -15,14 +15,20 @@ from django.db import connection, models
 from django.db.models import Model, QuerySet
 from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 
+from facts.clock import now
 from facts.ids import new_id
-from facts.models import Account, Fact, Job, Subject, User
+from facts.models import Account, Event, Fact, Job, Subject, User
+from facts.tenancy import ensure_scope
+from facts.vocabulary import Level, Sensitivity, Status
 from governance.access import Principal
-from governance.models import Role
+from governance.models import Review, Role
+from memory_site.admin_pages import fact_search
 from memory_site.admin_pages.governed import GovernedAdmin
+from memory_site.admin_pages.sight import Sight
 from tests.admin_scene import sign_in
-from tests.factories import FactFactory, SubjectFactory, UserFactory, person_in
+from tests.factories import EventFactory, FactFactory, SubjectFactory, UserFactory, person_in
 from tests.memory_site import test_isolation_walk as walk
 
 #: Queries of a list: those of every page (whose account, what waits, rights) and its own. Measured, with some room.
@@ -120,13 +126,14 @@ def _address(model: type[Model]) -> str:
 def test_no_list_asks_more_for_more_rows_or_goes_through_all(
     house: House, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A list takes as many queries for one row as for a page, counts a bounded number of rows, and sorts out no
-    repetitions."""
+    """A list takes as many queries for a page of one row as for one of several, counts a bounded number of rows, and
+    sorts out no repetitions."""
     client.get("/admin/")  # what is looked up once in a process counts for no list
     faults = []
     for model, page in _lists().items():
         asked = []
-        for size in (1, 50):
+        # Both less than there are: a list that fits on one page is found without looking up ids first.
+        for size in (1, 2):
             monkeypatch.setattr(page, "list_per_page", size)
             connection.queries_log.clear()
             asked.append(_queries(client, _address(model)))
@@ -156,6 +163,12 @@ _FOUND_BY = [
     (Fact, "sensitivity__exact=restricted", "fact_by_sensitivity"),
     (Fact, "category__exact=blocker", "fact_by_category"),
     (Job, "", "job_by_account"),
+    (Event, "", "event_by_account"),
+    (Event, "source_type__exact=web_search", "event_by_source"),
+    (Event, "origin_trust__exact=untrusted", "event_by_trust"),
+    (Event, "state=withdrawn", "event_withdrawn"),
+    (Review, "state=approved", "review_by_status"),
+    (Review, "state=all", "review_by_account"),
 ]
 #: So many that the planner tells the ways to them apart.
 MANY = 2_000
@@ -166,7 +179,10 @@ def test_heavy_lists_find_what_is_rare_by_an_index(account: Account) -> None:
     administrator = person_in(account, role=Role.ACCOUNT_ADMIN)
     fact = FactFactory(subject=SubjectFactory(account=account))
     job = Job.objects.create(account=account, kind="process", input_key="0", status="done")
-    for row, unique in ((fact, ("statement_hash", "identity_key")), (job, ("input_key",))):
+    event = EventFactory(subject=fact.subject)
+    review = Review.objects.create(account=account, kind="new_fact", fact=fact, status="approved", decided_at=now())
+    fields = {fact: ("statement_hash", "identity_key"), job: ("input_key",), event: ("source_key",), review: ()}
+    for row, unique in fields.items():
         _multiply(row, unique)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
@@ -176,7 +192,38 @@ def test_heavy_lists_find_what_is_rare_by_an_index(account: Account) -> None:
         plan = _rows(administrator, _lists()[model], query).explain()
         if f"using {index} on" not in plan:
             faults.append(f"{model._meta.label} {query or 'as it comes'} without {index}:\n{plan[:2000]}")
+        of_events = [line for line in plan.splitlines() if "withdrawn_at IS NULL" in line]
+        if model is Event and (not of_events or "hashed SubPlan" in "".join(of_events)):
+            faults.append(f"{query or 'as it comes'}: what concerns one message is gathered for all of them")
     assert not faults, "\n".join(faults)
+
+
+def test_facts_are_found_by_all_words_whatever_their_number(
+    account: Account, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few are looked up by keys, many by going through the newest; what is past or about oneself is found too."""
+    curator = person_in(account, path="/support")
+    subject = SubjectFactory(account=account)
+    here, elsewhere = ensure_scope(account.id, "/support"), ensure_scope(account.id, "/sales")
+    said = {"statement": "Ana drinks green tea.", "sensitivity": Sensitivity.INTERNAL, "level": Level.SCOPE}
+    current = FactFactory(subject=subject, scope=here, **said)
+    past = FactFactory(subject=subject, scope=here, status=Status.SUPERSEDED, **said)
+    own = FactFactory(subject=Subject.objects.get(pk=curator.subject_id), scope=elsewhere, **said)
+    FactFactory(subject=subject, scope=elsewhere, **said)
+    FactFactory(subject=subject, scope=here, **{**said, "statement": "Ana drinks green juice."})
+    sign_in(client, curator)
+    for few in (fact_search.FEW, 0):
+        monkeypatch.setattr(fact_search, "FEW", few)
+        found = client.get("/admin/facts/fact/", {"q": "teas green"}).context["cl"].result_list
+        assert {fact.pk for fact in found} == {current.pk, past.pk, own.pk}
+        assert not client.get("/admin/facts/fact/", {"q": "quagmire"}).context["cl"].result_list
+        assert not client.get("/admin/facts/fact/", {"q": "the"}).context["cl"].result_list
+    monkeypatch.undo()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    plan = fact_search.facts_called(Sight(curator).facts(), "green tea", eyes=Sight(curator)).explain()
+    assert "on facts_facttext_keys" in plan
+    assert "on facts_facttext_ended_keys" in plan
 
 
 def _multiply(row: Model, unique: tuple[str, ...]) -> None:
@@ -192,4 +239,5 @@ def _rows(who: Principal, page: GovernedAdmin, query: str) -> QuerySet:
     request = RequestFactory().get(f"/?{query}")
     request.principal, request.user = who, None
     request.session, request._messages = {}, None
+    request.resolver_match = resolve(_address(page.model).partition("?")[0])
     return page.get_changelist_instance(request).queryset[:50]
