@@ -48,6 +48,14 @@ class Place:
         """The scope that the call named, where it exists and may be read."""
         return next((scope for scope in self.scopes if scope.path == self.path), None)
 
+    @property
+    def profile_path(self) -> str | None:
+        """The path whose profiles the call goes by: of the nearest scope that may be read, or the account's (``None``).
+
+        A scope that may not be read looks as if it were not there, in what its profile is called too.
+        """
+        return self.scopes[0].path if self.scopes else None
+
 
 _places: dict[tuple[Principal, Asked], tuple[float, Place]] = {}
 

@@ -120,7 +120,7 @@ def _gather(
     if effort is None:
         return [], None
     profile = overrides.resolve_search(
-        account_id=reading.principal.account_id, path=reading.place.path, name=request.search.profile
+        account_id=reading.principal.account_id, path=reading.place.profile_path, name=request.search.profile
     )
     toolbox = Toolbox(reading=reading, profile=profile)
     return planner.gather(

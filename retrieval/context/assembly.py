@@ -151,11 +151,11 @@ def assemble(
     """
     progress = Progress()
     moment = now()
+    where = place or places.resolve_alone(principal, request.asked)
     if profile is None:
-        profile = overrides.resolve_context(account_id=principal.account_id, path=request.scope_path)
+        profile = overrides.resolve_context(account_id=principal.account_id, path=where.profile_path)
     milliseconds = profile.deadline_ms or settings.CONTEXT_DEADLINE_MS
     asks = request.query.strip() != ""
-    where = place or places.resolve_alone(principal, request.asked)
     words = known_names.with_names(principal.account_id, request.query, reader=where.reader) if asks else ""
     progress.lap("place")
     _switch_off(progress, asks=asks)

@@ -33,15 +33,15 @@ Overrides = Mapping[tuple[str, str | None], ContextProfile | SearchProfile]
 _remembered: dict[uuid.UUID, tuple[float, Overrides]] = {}
 
 
-def resolve_context(*, account_id: uuid.UUID, path: str) -> ContextProfile:
-    """Return the ``context`` profile of a call at the scope ``path``, which need not exist.
+def resolve_context(*, account_id: uuid.UUID, path: str | None) -> ContextProfile:
+    """Return the ``context`` profile of a call at the scope ``path``, which need not exist; ``None``: at no scope.
 
     May be called inside and outside of the account's transaction; reads nothing while the account is remembered.
     """
     return _nearest(account_id, path, ProfileName.CONTEXT) or CONTEXT
 
 
-def resolve_search(*, account_id: uuid.UUID, path: str, name: str) -> SearchProfile:
+def resolve_search(*, account_id: uuid.UUID, path: str | None, name: str) -> SearchProfile:
     """Return the search profile ``name`` of a call at the scope ``path``; as :func:`resolve_context`.
 
     Raises ``DomainError`` (``unknown_profile``); ``minimal`` is known only where the operator switched it on.
@@ -80,15 +80,15 @@ def forget_after_commit(account_id: uuid.UUID) -> None:
     transaction.on_commit(partial(forget, account_id))
 
 
-def _nearest(account_id: uuid.UUID, path: str, name: str) -> ContextProfile | SearchProfile | None:
+def _nearest(account_id: uuid.UUID, path: str | None, name: str) -> ContextProfile | SearchProfile | None:
     return _choose(_of_account(account_id), path, name)
 
 
-def _choose(overrides: Overrides, path: str, name: str) -> ContextProfile | SearchProfile | None:
+def _choose(overrides: Overrides, path: str | None, name: str) -> ContextProfile | SearchProfile | None:
     if not overrides:
         return None
-    here = normalise_path(path)
-    chain = (here, *ancestor_paths(here), None)
+    here = None if path is None else normalise_path(path)
+    chain = (None,) if here is None else (here, *ancestor_paths(here), None)
     return next((overrides[name, place] for place in chain if (name, place) in overrides), None)
 
 

@@ -145,7 +145,7 @@ def _resolve(
             text=text,
             demanded=demanded,
             profile=profile
-            or overrides.resolve_search(account_id=principal.account_id, path=place.path, name=request.profile),
+            or overrides.resolve_search(account_id=principal.account_id, path=place.profile_path, name=request.profile),
         )
 
 
@@ -278,7 +278,7 @@ def _answer(
 
 def _serve(reading: _Reading, request: SearchRequest, searched: _Search) -> serving.Served:
     visible = replace(reading.visible, scope_ids=(*reading.visible.scope_ids, *(scope.id for scope in reading.linked)))
-    context = overrides.resolve_context(account_id=visible.account_id, path=reading.place.path)
+    context = overrides.resolve_context(account_id=visible.account_id, path=reading.place.profile_path)
     limits = gate.of_profile(context, has_vector=searched.vector is not None)
     return serving.serve(
         searched.order,
