@@ -17,6 +17,10 @@ from memory_site import heartbeat
 from tests.admin_scene import Scene, build, sign_in
 from tests.factories import AccountFactory
 
+#: Options of axe. Stylesheets are not fetched a second time, which it does beside the page's own policy and base
+#: address, and no report is made of what is right.
+AXE = {"preload": False, "resultTypes": ["violations"]}
+
 
 @dataclass(frozen=True)
 class Room:

@@ -19,6 +19,8 @@ from facts import embedding
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 OWN_HOSTS = {"localhost", "127.0.0.1"}
+#: The files that take longest; they begin, so that processes that share the work end at about the same time.
+LONGEST = ("test_admin_screens.py", "test_review_by_keyboard.py", "test_admin_flows.py", "test_portal.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,7 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     there unless it is told that this is meant.
     """
     here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(LONGEST)}
     mine = [item for item in items if item.path.is_relative_to(here)]
+    mine.sort(key=lambda item: places.get(item.path, len(places)))
     for item in mine:
         item.add_marker(pytest.mark.browser)
         item.add_marker(pytest.mark.django_db(transaction=True))

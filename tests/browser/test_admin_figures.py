@@ -18,7 +18,7 @@ from governance.models import Review
 from memory_site import schedules
 from retrieval import read_stats
 from retrieval.models import ReadStat
-from tests.browser.admin_room import Room, prepare
+from tests.browser.admin_room import AXE, Room, prepare
 
 WIDE, PHONE = {"width": 1360, "height": 820}, {"width": 390, "height": 844}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
@@ -126,7 +126,7 @@ def _count(account: Account) -> None:
 def _faults(page: Page, name: str) -> list[str]:
     found = [
         f"{name}: {violation['id']}: {node['html'][:120]}"
-        for violation in Axe().run(page, options={"preload": False}).response["violations"]
+        for violation in Axe().run(page, options=AXE).response["violations"]
         for node in violation["nodes"]
     ]
     wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")

@@ -201,8 +201,10 @@ def test_subjects_are_suggested_while_one_types(reviewer: Page, room: Room) -> N
 def test_a_fact_is_forgotten_and_brought_back(reviewer: Page, room: Room) -> None:
     room.open(reviewer, "/admin/facts/fact/")
     reviewer.get_by_role("link", name="Ana Lima speaks Portuguese.").click()
-    reviewer.get_by_text("Forget it").click()
-    reviewer.locator("details[open]").get_by_label("Reason").fill("She asked for it.")
+    expect(reviewer.get_by_text("Forget it")).to_be_visible()
+    reviewer.keyboard.press("f")
+    expect(reviewer.locator("details[open]").get_by_label("Reason")).to_be_focused()
+    reviewer.keyboard.type("She asked for it.")
     reviewer.get_by_role("button", name="Forget", exact=True).click()
     expect(reviewer.locator(".messagelist")).to_contain_text("Forgotten")
     expect(reviewer.locator("main")).not_to_contain_text("speaks Portuguese")

@@ -17,12 +17,10 @@ from playwright.sync_api import Page
 from facts.models import Event, Fact
 from facts.tenancy import account_transaction
 from governance.models import ApiKey, Grant, Review
-from tests.browser.admin_room import Room, prepare, record
+from tests.browser.admin_room import AXE, Room, prepare, record
 from tests.factories import IdentityFactory, UserFactory
 
 WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
-#: Without fetching stylesheets a second time, which it does beside the page's own policy and base address.
-AXE = {"preload": False}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
 #: Pages that the documentation shows.
 PICTURED = ("home", "conflict", "trace", "fact", "subject")

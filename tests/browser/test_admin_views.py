@@ -10,10 +10,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.admin_room import Room, prepare
+from tests.browser.admin_room import AXE, Room, prepare
 
 WIDE, PHONE = {"width": 1360, "height": 820}, {"width": 390, "height": 844}
-AXE = {"preload": False}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
 
 

@@ -23,6 +23,7 @@ from governance.sharing import consents, promotions
 from memory_site import heartbeat
 from retrieval.context.assembly import ContextRequest, assemble
 from tests.admin_scene import ARABIC, HOSTILE
+from tests.browser.admin_room import AXE
 from tests.factories import (
     JANUARY,
     JULY,
@@ -38,8 +39,6 @@ from tests.factories import (
 )
 
 WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
-#: Without fetching stylesheets a second time, which it does beside the page's own policy and base address.
-AXE = {"preload": False}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
 PASSWORD = "correct horse battery"
 

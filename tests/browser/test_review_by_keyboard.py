@@ -21,7 +21,7 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import ConflictStatus
 from governance.models import Review, ReviewStatus
 from tests.admin_scene import sign_in
-from tests.browser.admin_room import record
+from tests.browser.admin_room import AXE, record
 from tests.factories import AccountFactory
 from tests.review_day import fill
 
@@ -140,7 +140,7 @@ def test_twenty_mixed_things_are_decided_by_keyboard_alone(page: Page, live_serv
 def _faults(page: Page, name: str) -> list[str]:
     found = [
         f"{name}: {violation['id']}: {node['html'][:120]}"
-        for violation in Axe().run(page, options={"preload": False}).response["violations"]
+        for violation in Axe().run(page, options=AXE).response["violations"]
         for node in violation["nodes"]
     ]
     if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
