@@ -198,7 +198,8 @@ TABLE: tuple[Setting, ...] = (
         "MEMORY_TEST_DATABASE",
         text,
         "test_memory",
-        "Name of the database that the tests create and drop.",
+        "Name of the database that the tests create and drop. The database `memory_test_template`, from which they "
+        "copy it, stays.",
         "Storage",
     ),
     Setting(
