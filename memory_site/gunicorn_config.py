@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 from typing import Any
@@ -31,18 +32,20 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Load the models beside the first requests."""
+    """Load the models and open the pool of connections beside the first requests."""
     threading.Thread(target=_warm, name="warm", daemon=True).start()
 
 
 def _warm() -> None:
-    """Embed one word, load the reranker; failures are for whoever needs them to report."""
-    from django.db import connection
+    """Embed one word, load the reranker, connect once; failures are for whoever needs them to report."""
+    from django.db import DatabaseError, connection
 
     from facts import embedding
     from retrieval.rerankers import registry as rerankers
 
     embedding.try_embed(["ready"])
     rerankers.warm()
+    with contextlib.suppress(DatabaseError):
+        connection.ensure_connection()
     connection.close()
     gc.freeze()
