@@ -79,11 +79,10 @@ def test_redirects_end(web: WebServer) -> None:
 @pytest.mark.parametrize("head", [True, False])
 def test_all_together_has_a_time_however_slowly_it_comes(web: WebServer, head: bool) -> None:
     web.pages["/"] = web_server.drips(0.02, head=head)
-    started = time.monotonic()
+    # It would never end by itself.
     with pytest.raises(SendFailed) as failed:
         send(web.address, limits=Limits(seconds=0.3))
     assert (failed.value.reason, failed.value.retryable) == ("timeout", True)
-    assert time.monotonic() - started < 5
 
 
 def test_a_name_that_is_looked_up_for_too_long_is_given_up(settings: Any, monkeypatch: Any) -> None:

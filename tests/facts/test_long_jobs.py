@@ -287,12 +287,14 @@ def test_what_was_begun_anew_meanwhile_is_not_resumed(account: Account, work: Wo
         long_jobs.resume(account.id, old.pk, actor=ACTOR)
 
 
-def test_a_line_tells_amount_and_time_left(account: Account, work: Work) -> None:
+def test_a_line_tells_amount_and_time_left(account: Account, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     run = long_jobs.begin(account.id, kind="by_hand", total=2_000, actor=ACTOR)
     job = run.job
     at = now()
+    for module in (long_jobs, progress_lines):
+        monkeypatch.setattr(module, "now", lambda: at)
     job.done, job.pace = 500, [[at.timestamp() - 100, 0], [at.timestamp(), 500]]
-    assert long_jobs.estimated_end(job) == pytest.approx(at + timedelta(seconds=300), abs=timedelta(seconds=1))
+    assert long_jobs.estimated_end(job) == pytest.approx(at + timedelta(seconds=300), abs=timedelta(milliseconds=1))
     assert progress_lines.line(job) == ("running    [######..................] 25% 500 of 2,000 things, 5 min 0 s left")
     job.total = None
     assert progress_lines.line(job) == "running    500 things, time left unknown"

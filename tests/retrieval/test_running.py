@@ -112,7 +112,7 @@ def test_a_strategy_runs_in_its_account_and_its_time(tenant: Account, run: Runne
         seen["connection"], seen["thread"] = connections["default"], threading.current_thread()
         return [TEA]
 
-    found = run(tenant, Scripted("a", look), deadline=3_000)["a"]
+    found = run(tenant, Scripted("a", look), deadline=60_000)["a"]
     assert found.hits == [TEA]
     assert (found.outcome.component, found.outcome.status, found.outcome.reason_class, found.outcome.version) == (
         "a",
@@ -120,8 +120,8 @@ def test_a_strategy_runs_in_its_account_and_its_time(tenant: Account, run: Runne
         None,
         "7",
     )
-    assert 0 < found.outcome.elapsed_ms < 3_000
-    assert 0 < found.outcome.budget_remaining_ms < 3_000
+    assert 0 < found.outcome.elapsed_ms < 60_000
+    assert 0 < found.outcome.budget_remaining_ms < 60_000
     assert seen["account"] == str(tenant.id)
     assert 0 < seen["timeout"].total_seconds() <= running.SEED_MS / 1_000
     assert seen["thread"] is not threading.current_thread()
