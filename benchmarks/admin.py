@@ -97,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"{len(found)} pages; over the limit: " + (", ".join(f"{name} {ms:.0f}" for name, ms in slow.items()) or "none")
     )
+    print("\n".join(table(found)))
     if options.json:
         about = {
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -107,6 +108,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         options.json.write_text(json.dumps(about, indent=2) + "\n")
     return 1 if slow else 0
+
+
+def table(found: Sequence[Measured]) -> Iterator[str]:
+    """Yield the lines of a Markdown table: one for each list with all its views, and one for each page of a record.
+
+    Milliseconds: the median of the views and the slowest of them, then the greatest of CPU here and in the database.
+    """
+    yield "| Page | Views | Queries | Median | Slowest | CPU | Database CPU |"
+    yield "|---|---|---|---|---|---|---|"
+    kinds: dict[str, list[Measured]] = {}
+    for one in found:
+        path = re.sub(r"/[0-9a-f-]{36}/", "/…/", one.page.partition("?")[0])
+        kinds.setdefault(path.removeprefix("/admin"), []).append(one)
+    for path, views in sorted(kinds.items()):
+        times = [one.ms for one in views]
+        cpu, in_database = max(one.cpu_ms for one in views), max(one.database_cpu_ms or 0 for one in views)
+        yield (
+            f"| `{path}` | {len(views)} | {max(one.queries for one in views)} | {median(times):.0f}"
+            f" | {max(times):.0f} | {cpu:.0f} | {in_database:.0f} |"
+        )
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
