@@ -38,7 +38,7 @@ from governance.models import (
     ReviewStatus,
     Role,
 )
-from governance.reviewing.review_authority import place_of
+from governance.reviewing.review_authority import counts_by_place
 from governance.sharing import consents
 
 
@@ -234,10 +234,8 @@ def _only_from(fact_id: uuid.UUID, member: Membership) -> bool:
 
 def _only_decided_by(member: Membership) -> int:
     """Return how many waiting reviews nobody but this person may decide."""
-    waiting = Review.objects.filter(account_id=member.account_id, status=ReviewStatus.PENDING).select_related(
-        "fact__scope", "event__scope"
-    )
-    paths = [place_of(review) for review in waiting if review.fact_id or review.event_id]
+    waiting = Review.objects.filter(account_id=member.account_id, status=ReviewStatus.PENDING)
+    by_path = counts_by_place(waiting)
     others = [
         person(one)
         for one in Membership.objects.filter(account_id=member.account_id, user__is_active=True)
@@ -245,8 +243,11 @@ def _only_decided_by(member: Membership) -> int:
         .select_related("user", "subject")
     ]
     them = person(member)
-    alone = {path for path in set(paths) if _decides(them, path) and not any(_decides(who, path) for who in others)}
-    return sum(path in alone for path in paths)
+    return sum(
+        count
+        for path, count in by_path.items()
+        if _decides(them, path) and not any(_decides(who, path) for who in others)
+    )
 
 
 def _decides(who: Principal, path: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Coalesce
+
 from facts.actors import Actor
 from facts.errors import DomainError, NotFound, Refused
 from facts.models import Fact
@@ -43,6 +46,12 @@ def place_of(review: Review) -> str:
         asked = Promotion.objects.filter(account_id=review.account_id, review_id=review.pk)
         return asked.values_list("target__path", flat=True).get()
     return (review.fact or review.event).scope.path
+
+
+def counts_by_place(reviews: QuerySet[Review]) -> dict[str, int]:
+    """Return how many of the reviews are decided in each scope, by its path (:func:`place_of`); one query."""
+    placed = reviews.annotate(place=Coalesce("promotion__target__path", "fact__scope__path", "event__scope__path"))
+    return dict(placed.order_by().values_list("place").annotate(Count("pk")).filter(place__isnull=False))
 
 
 def asked_by(review: Review, actor: Actor) -> bool:

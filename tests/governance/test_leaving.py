@@ -6,6 +6,8 @@ import io
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from facts.errors import Conflicting, DomainError, NotFound, Refused
 from facts.models import Account, AuditEntry, ConflictSet, Fact, Membership
@@ -128,7 +130,14 @@ def test_what_only_they_decide_is_named(account: Account, zoe: Membership) -> No
     support = ensure_scope(account.id, "/support")
     held = FactFactory(subject=SubjectFactory(account=account), scope=support, status="held")
     Review.objects.create(account=account, kind="new_fact", fact=held, fact_version=1)
-    assert leaving.preview(administrator, zoe.id).only_they_decide == 1
+    with CaptureQueriesContext(connection) as of_one:
+        assert leaving.preview(administrator, zoe.id).only_they_decide == 1
+    for _ in range(5):
+        event = say(held.subject, "Who is that?", scope=support)
+        Review.objects.create(account=account, kind="unresolved_subject", event=event)
+    with CaptureQueriesContext(connection) as of_six:
+        assert leaving.preview(administrator, zoe.id).only_they_decide == 6
+    assert len(of_six) == len(of_one)
     person_in(account, path="/support")
     assert leaving.preview(administrator, zoe.id).only_they_decide == 0
 
