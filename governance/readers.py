@@ -34,27 +34,41 @@ class Readers:
 
 def readers_at(account_id: uuid.UUID, path: str) -> Readers:
     """Return who could read facts of the scope at ``path`` that are for all its readers; three queries."""
+    people, curators = [], []
+    for one in _people(account_id):
+        if role_at(one.principal, path) is not None:
+            people.append(one.name)
+        if has_role(one.principal, path, Role.CURATOR):
+            curators.append(one.name)
+    return Readers(
+        people=tuple(people),
+        keys=_keys_at(account_id, path),
+        curators=tuple(curators),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    name: str
+    subject_id: uuid.UUID
+    principal: Principal
+    restricted: bool
+
+
+def _people(account_id: uuid.UUID) -> list[_Person]:
+    """Return the people who read anything, by their names; two queries."""
     granted: dict[uuid.UUID, list[tuple[str, str, str, bool, bool]]] = defaultdict(list)
     for grant in Grant.objects.filter(account_id=account_id).select_related("scope"):
         row = (grant.scope.path, grant.role, grant.effect, grant.propagates, grant.restricted)
         granted[grant.subject_id].append(row)
     members = Membership.objects.filter(account_id=account_id, subject_id__in=granted, user__is_active=True)
-    people, curators = [], []
+    found = []
     for member in members.select_related("subject"):
-        principal = _with_grants(account_id, granted[member.subject_id])
-        if role_at(principal, path) is not None:
-            people.append(member.subject.display_name)
-        if has_role(principal, path, Role.CURATOR):
-            curators.append(member.subject.display_name)
-    return Readers(
-        people=tuple(sorted(people, key=str.casefold)),
-        keys=_keys_at(account_id, path),
-        curators=tuple(sorted(curators, key=str.casefold)),
-    )
-
-
-def _with_grants(account_id: uuid.UUID, grants: list[tuple[str, str, str, bool, bool]]) -> Principal:
-    return Principal(account_id=account_id, name="", is_person=True, grants=tuple(grants))
+        grants = tuple(granted[member.subject_id])
+        principal = Principal(account_id=account_id, name="", is_person=True, grants=grants)
+        restricted = restricted_granted(principal)
+        found.append(_Person(member.subject.display_name, member.subject_id, principal, restricted))
+    return sorted(found, key=lambda one: one.name.casefold())
 
 
 def _keys_at(account_id: uuid.UUID, path: str) -> int:
@@ -84,31 +98,12 @@ class Audience:
     subject_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Person:
-    name: str
-    subject_id: uuid.UUID
-    principal: Principal
-    restricted: bool
-
-
 class ReaderTable:
     """All who read in an account, loaded once in three queries, to be asked about any number of facts."""
 
     def __init__(self, account_id: uuid.UUID) -> None:
         """Load the people with their grants, and the keys that may read."""
-        granted: dict[uuid.UUID, list[tuple[str, str, str, bool, bool]]] = defaultdict(list)
-        for grant in Grant.objects.filter(account_id=account_id).select_related("scope"):
-            granted[grant.subject_id].append(
-                (grant.scope.path, grant.role, grant.effect, grant.propagates, grant.restricted)
-            )
-        members = Membership.objects.filter(account_id=account_id, subject_id__in=granted, user__is_active=True)
-        self._people = []
-        for member in members.select_related("subject"):
-            principal = _with_grants(account_id, granted[member.subject_id])
-            restricted = restricted_granted(principal)
-            self._people.append(_Person(member.subject.display_name, member.subject_id, principal, restricted))
-        self._people.sort(key=lambda one: one.name.casefold())
+        self._people = _people(account_id)
         self._keys = [
             Principal(
                 account_id=account_id,
