@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from facts.errors import DomainError
+from facts.errors import DomainError, NotFound
 from facts.models import ConflictMember, ConflictSet, FactRevision
 from facts.vocabulary import ConflictKind, ConflictStatus
 from governance import conflicts
@@ -145,7 +145,7 @@ def _check(verb: str, *, distinction: str, until: datetime | None, to: uuid.UUID
     if verb == ConflictBulkVerb.DEFER and until is None:
         raise DomainError("A date in the future is needed.", code="invalid_date", field="until")
     if verb == ConflictBulkVerb.ASSIGN and to is None:
-        raise DomainError("No such person decides here.", code="assignee_not_found", field="assignee")
+        raise NotFound("No such person decides here.", code="assignee_not_found", field="assignee")
 
 
 def _require_no_quarantine(principal: Principal, conflict_id: uuid.UUID) -> None:

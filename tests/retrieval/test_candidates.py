@@ -118,7 +118,7 @@ def two_accounts(embedder: WordEmbedder) -> list[Visibility]:
     parameters = connections["owner"].get_connection_params()
     wanted = {name: parameters[name] for name in parameters if name not in {"cursor_factory", "context"}}
     with psycopg.connect(**wanted, autocommit=True) as owner:
-        for table in (*TABLES, "facts_passage"):
+        for table in (*TABLES, "facts_passage", "facts_event"):
             owner.execute(f"VACUUM ANALYZE {table}")
     return made
 
@@ -180,8 +180,9 @@ def test_neighbours_are_found_by_an_index(two_accounts: list[Visibility]) -> Non
             assert _beside(ids[50], visible) == [(False, ids[49]), (True, ids[51])]
         (plan,) = sent.plans()
         assert _beside(ids[50], two_accounts[1]) == []
-    # An event is looked up by its account and id: two indexes are as good for that.
-    of_events = {("Index Scan", "facts_event_pkey"), ("Index Scan", "event_by_account")}
+    # An event is looked up by its account and id: four indexes are as good for that.
+    by_id = ("facts_event_pkey", "event_by_account", "event_by_source", "event_by_trust")
+    of_events = {("Index Scan", name) for name in by_id}
     assert _scans(plan) - of_events == {
         ("Index Scan", "facts_passage_pkey"),
         ("Index Scan", "passage_by_time"),
