@@ -111,8 +111,8 @@ def _measure(name: str, corpus: Path, options: argparse.Namespace) -> Iterator[d
         lines = Path(options.queries).read_text(encoding="utf-8").splitlines()
         questions = [json.loads(line)["query"] for line in lines]
         for path in ("exact", "large scope") if name == "large" else ("exact",):
-            if path == "large scope":
-                _index(store)
+            if name == "large":
+                _index(store, drop=path == "exact")
             for result in _of_path(name, path, store, questions, options):
                 print(json.dumps(result), flush=True)
                 yield result
@@ -147,11 +147,11 @@ def _body(question: str, call: str, fields: dict[str, Any], budget: int) -> dict
     return {**body, "budget_tokens": budget} if call == "context" else body
 
 
-def _index(store: Store) -> None:
-    """Give the scope indexes of its own, as an operator would."""
+def _index(store: Store, *, drop: bool) -> None:
+    """Give the scope indexes of its own, or take away those of an earlier run, as an operator would."""
     from django.core.management import call_command
 
-    call_command("index_large_scope", account=store.account.key, scope=store.scope.path, stdout=sys.stderr)
+    call_command("index_large_scope", account=store.account.key, scope=store.scope.path, drop=drop, stdout=sys.stderr)
 
 
 def _compared(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
