@@ -15,8 +15,9 @@ class SubjectMerge(Owned):
 
     ``facts``: ``[{"fact": id, "from_version": n, "to_version": m, "moved": true}]``, those of the target that the
     merge changed with ``moved`` false. ``rows``: by table and column the ids of rows that were of the source and are of
-    the target now. ``detail``: conflict sets that were opened, evidence that was brought elsewhere, and after an undo
-    which facts could not be divided. Ids, times and states only.
+    the target now. ``detail``: conflict sets that were opened, evidence that was brought elsewhere, names that their
+    platform had confirmed as the source's, and after an undo which facts could not be divided. Ids, times and states
+    only.
     """
 
     source = models.ForeignKey(Subject, on_delete=models.PROTECT, related_name="+", db_index=False)

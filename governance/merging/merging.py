@@ -2,7 +2,8 @@
 
 Facts that both know something about are planned again, as if they came now: equal ones become one, different ones a
 conflict for people. Consent that was given for one covers nothing of the other: what was shared on the strength of it
-is for the subject alone until that is asked again. A no goes on counting.
+is for the subject alone until that is asked again. A no goes on counting. Nor does a merge bring questions and messages
+of one to an address of the other: names are confirmed anew, and links that were sent are good for a yes no more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from django.db import OperationalError, transaction
 from django.db.models import Q
 from psycopg.errors import DeadlockDetected
 
-from facts import audit, erasure_plan, lifecycle, outbox, subject_rows
+from facts import audit, erasure_plan, identities, lifecycle, outbox, subject_rows
 from facts.actors import Actor
 from facts.clock import now
 from facts.errors import Conflicting, DomainError
@@ -30,12 +31,15 @@ from governance import placement
 from governance.access import Principal, is_read_by_curators
 from governance.merging import rules
 from governance.merging.rules import Pair
+from governance.sharing import consent_links
 from governance.sharing.consent_rule import consent_needed
 
 #: Facts of a subject that are merged in one transaction, well under a minute.
 MOST_FACTS = 5_000
 #: Conflicts and facts that a preview shows in words.
 SHOWN = 20
+#: What the names and consents that moved stand under in the record of a merge.
+NAMES, CONSENTS = "facts.Identity.subject", "governance.Consent.subject"
 #: Rounds of taking locks until nothing came in between.
 _TRIES = 5
 
@@ -104,6 +108,8 @@ def _merge(
     for fact in facts:
         _move(fact, both, waits=fact.id in again, by=by)
     rows = subject_rows.move(account_id, source=both.source.id, target=both.target.id)
+    confirmed = identities.doubt_moved(account_id, rows.get(NAMES, ()), actor=actor, group=group)
+    consent_links.ask_anew(account_id, rows.get(CONSENTS, ()))
     for fact in Fact.objects.filter(account_id=account_id, pk__in=again).order_by("valid_from", "id"):
         placement.place_waiting(fact, action="subject.merged", **by)
     Subject.objects.filter(account_id=account_id, pk=both.source.id).update(merged_into=both.target)
@@ -113,7 +119,11 @@ def _merge(
         target=both.target,
         facts=_changes(account_id, versions, group=group),
         rows=rows,
-        detail={"conflicts_opened": _opened(account_id, versions, at=at), "evidence": _brought(account_id, cited)},
+        detail={
+            "conflicts_opened": _opened(account_id, versions, at=at),
+            "evidence": _brought(account_id, cited),
+            "names_confirmed": confirmed,
+        },
         rationale=rationale[:2000],
         actor=actor.as_json(),
         merged_at=at,
@@ -274,7 +284,7 @@ def _seen(made: SubjectMerge) -> Preview:
         target=made.target,
         facts=len(moved),
         events=len(made.rows.get("facts.Event.subject", ())),
-        names=len(made.rows.get("facts.Identity.subject", ())),
+        names=len(made.rows.get(NAMES, ())),
         repeated=len(repeated),
         superseded=sum(
             facts[key].status == Status.SUPERSEDED and was[key].status == Status.ACTIVE and key not in repeated

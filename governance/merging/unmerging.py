@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from facts import conflict_sets, lifecycle, subject_rows, withholding
+from facts import conflict_sets, identities, lifecycle, subject_rows, withholding
 from facts.actors import Actor
 from facts.clock import now
 from facts.errors import Conflicting, NotFound
@@ -30,9 +30,10 @@ from facts.tenancy import account_transaction
 from facts.vocabulary import ConflictStatus, RelationKind, Status
 from governance.access import Principal
 from governance.merging import rules
-from governance.merging.merging import lock_places, record
+from governance.merging.merging import CONSENTS, NAMES, lock_places, record
 from governance.placement import reinforce
 from governance.reviewing.reviewed import is_unchanged
+from governance.sharing import consent_links
 
 
 def of_subject(account_id: uuid.UUID, subject_id: uuid.UUID) -> SubjectMerge:
@@ -110,6 +111,14 @@ def divide(made: SubjectMerge, *, actor: Actor, rationale: str) -> SubjectMerge:
             how = {"account_id": account_id, "action": "subject.unmerged", **by}
             lifecycle.move_to_subject(fact.id, subject_id=made.source_id, **how)
     subject_rows.move_back(account_id, made.rows, source=made.source_id, target=made.target_id)
+    if "names_confirmed" in made.detail:  # what earlier versions merged kept it
+        identities.confirm_returned(
+            account_id,
+            made.rows.get(NAMES, ()),
+            subject_id=made.source_id,
+            by_platform=made.detail["names_confirmed"],
+        )
+    consent_links.ask_anew(account_id, made.rows.get(CONSENTS, ()))
     # Those that stop being current go first, so that the identity is free for the one that was.
     for revision in sorted(_revisions(made), key=lambda revision: (revision.status == Status.ACTIVE, revision.fact_id)):
         _restore(revision, repeated_in=changed[revision.fact_id]["to_version"], by=by)

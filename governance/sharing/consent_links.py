@@ -7,6 +7,7 @@ it is shown what is asked, and decides nothing by opening it.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,7 +18,7 @@ from facts.clock import now
 from facts.errors import Conflicting, NotFound
 from facts.tenancy import account_transaction
 from governance.models import Consent, ConsentChannel, ConsentLink, ConsentStatus
-from governance.sharing import consent_records, consents
+from governance.sharing import consent_asking, consent_records, consents
 
 #: How long a link is good for a yes; as long as a request waits, twice over.
 GOOD_FOR = timedelta(days=14)
@@ -47,6 +48,18 @@ def again(consent: Consent) -> str:
     unused = ConsentLink.objects.filter(account_id=consent.account_id, consent=consent, used_at__isnull=True)
     link = unused.filter(expires_at__gt=now()).order_by("-expires_at").first()
     return issue(consent) if link is None else _token(link)
+
+
+def ask_anew(account_id: uuid.UUID, consent_ids: Collection[str]) -> None:
+    """Let no link that was sent say yes to consents that are another subject's to give by now.
+
+    Whoever got it is not known to be that one. A no counts still. The subject, whom no question has reached, is said
+    to be unasked until one does, or they sign in.
+    """
+    sent = ConsentLink.objects.filter(account_id=account_id, consent_id__in=consent_ids, expires_at__gt=now())
+    sent.update(expires_at=now())
+    for consent in Consent.objects.filter(account_id=account_id, pk__in=consent_ids):
+        consent_asking.note_unreached(consent)
 
 
 def open_link(token: str) -> Opened:

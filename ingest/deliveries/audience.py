@@ -28,7 +28,12 @@ def why_not_current(fact: Fact) -> str:
 
 
 def may_be_told(fact: Fact, place: Place) -> bool:
-    """Tell whether everybody who reads what arrives at the place may read the fact. Nobody reading there: no."""
+    """Tell whether everybody who reads what arrives at the place may read the fact. Nobody reading there: no.
+
+    Curators tell by an address that they vouch for what they read themselves, and no more.
+    """
+    if place.by_curator and not is_read_by_curators(fact):
+        return False
     target = place.target
     if target is None:
         return place.recipient is not None and may_read(fact, place.recipient)

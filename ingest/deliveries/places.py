@@ -16,7 +16,8 @@ SLACK_IDENTITY = "slack"
 class Place:
     """One address. ``way`` is what fails or works as a whole, for the circuit; ``team`` the workspace, for Slack.
 
-    ``target`` is ``None`` for a person's own place, which ``recipient`` alone reads.
+    ``target`` is ``None`` for a person's own place, which ``recipient`` alone reads; ``by_curator``: only a curator
+    says that it is theirs.
     """
 
     account_id: uuid.UUID
@@ -26,6 +27,7 @@ class Place:
     team: str = ""
     target: DeliveryTarget | None = None
     recipient: Subject | None = None
+    by_curator: bool = False
 
 
 class NoPlace(Exception):
@@ -84,7 +86,8 @@ def _of_person(delivery: Delivery) -> Place:
     known = slack_address(account_id, person)
     if known is not None:
         team, user = known
-        return Place(kind=DeliveryKind.SLACK, address=user, team=team, **common)
+        by_curator = slack_address(account_id, person, by_platform=True) != known
+        return Place(kind=DeliveryKind.SLACK, address=user, team=team, by_curator=by_curator, **common)
     members = Membership.objects.filter(account_id=account_id, subject=person, user__is_active=True)
     mailbox = members.exclude(user__email="").values_list("user__email", flat=True).first()
     if mailbox:

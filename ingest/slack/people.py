@@ -142,7 +142,7 @@ def _subject_of(account_id: uuid.UUID, member: Member, *, name: str) -> tuple[Su
         if found is not None:
             told_by_slack = found.confirmed and found.confirmed_by is None
             return found.subject, told_by_slack or _is_certain(found.subject, member)
-    return _create(account_id, member, name=name), True
+    return _create(account_id, member, name=name)
 
 
 def _is_certain(subject: Subject, member: Member) -> bool:
@@ -153,12 +153,16 @@ def _is_certain(subject: Subject, member: Member) -> bool:
     return bool(member.email) and members.filter(user__email__iexact=member.email).exists()
 
 
-def _create(account_id: uuid.UUID, member: Member, *, name: str) -> Subject:
-    """Make a subject, called by its handle where nobody has that key: two strangers never become one."""
+def _create(account_id: uuid.UUID, member: Member, *, name: str) -> tuple[Subject, bool]:
+    """Make a subject, called by its handle where nobody has that key: two strangers never become one.
+
+    It is not certain to be the member's where somebody had made one of that key before, and merged it into another.
+    """
     kind = SubjectKind.AGENT if member.is_bot else SubjectKind.PERSON
     taken = not member.handle or Subject.objects.filter(account_id=account_id, key=member.handle).exists()
     key = f"{SLACK}:{member.identifier}" if taken else member.handle
-    return ensure_subject(account_id, key=key, kind=kind, name=name)
+    subject = ensure_subject(account_id, key=key, kind=kind, name=name)
+    return subject, subject.key == key
 
 
 def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, str]], *, confirmed: bool) -> None:
@@ -175,7 +179,9 @@ def _note(account_id: uuid.UUID, subject: Subject, aliases: Iterable[tuple[str, 
         )
         by_slack = identity.confirmed and identity.confirmed_by is None
         if certain and not by_slack and identity.subject_id == subject.id:
-            Identity.objects.filter(account_id=account_id, pk=identity.pk).update(confirmed=True, confirmed_by=None)
+            # Asked again in the statement: it may be merged into somebody else meanwhile.
+            still = Identity.objects.filter(account_id=account_id, pk=identity.pk, subject=subject)
+            still.update(confirmed=True, confirmed_by=None)
         if is_new and platform == SLACK:
             opting_out.recognise(account_id, subject, value)
 

@@ -34,10 +34,11 @@ from facts.models import (
 )
 from facts.tenancy import ensure_subject, get_subject, resolve_identity
 from facts.vocabulary import ConflictStatus, Level, RelationKind, Sensitivity, Status, SubjectKind
-from governance import erasing, forgetting
+from governance import erasing, forgetting, identities
 from governance.access import Delegation, Principal
 from governance.merging import merging, unmerging
 from governance.models import Consent, ConsentStatus
+from governance.sharing import consent_links, promotions
 from tests.factories import (
     JANUARY,
     JULY,
@@ -359,6 +360,43 @@ def test_a_merged_one_may_have_been_merged_into_before_and_is_found_through_both
     unmerging.unmerge(curator, subject_id=anna_k.id)
     unmerging.unmerge(curator, subject_id=anna.id)
     assert Fact.objects.get(account=account).subject_id == anna.id
+
+
+def test_who_confirmed_a_name_said_nothing_of_the_one_that_its_subject_becomes(account, curator, anna, anna_k):
+    told = IdentityFactory(subject=anna, confirmed=True)
+    vouched = IdentityFactory(subject=anna, confirmed=True, confirmed_by=curator.actor.as_json())
+    own = IdentityFactory(subject=anna_k, confirmed=True)
+
+    def confirmed() -> list[bool]:
+        return [Identity.objects.get(pk=one.pk).confirmed for one in (told, vouched, own)]
+
+    merge(curator, anna, anna_k)
+    assert confirmed() == [False, False, True]
+    doubted = AuditEntry.objects.filter(account=account, action="identity.doubted")
+    assert sorted(entry.metadata["by_platform"] for entry in doubted) == [False, True]
+
+    # What a curator says of it then goes with the merge, and what the platform said before comes back.
+    identities.confirm(curator, vouched.id, subject_id=anna_k.id)
+    unmerging.unmerge(curator, subject_id=anna.id)
+    assert confirmed() == [True, False, True]
+    assert not Identity.objects.filter(account=account, confirmed_by__isnull=False).exists()
+
+
+def test_a_link_that_was_sent_to_one_says_no_yes_for_the_other(account, curator, anna, anna_k):
+    fact = FactFactory(subject=anna, sensitivity=Sensitivity.PERSONAL)
+    promotions.request_promotion(curator, fact_id=fact.id, target="/", reason="For all.")
+    consent = Consent.objects.get(account=account)
+    Consent.objects.update(unreached_at=None)
+    sent = consent_links.issue(consent)
+
+    merge(curator, anna, anna_k)
+
+    with pytest.raises(Conflicting) as caught:
+        consent_links.answer(sent, agrees=True)
+    consent.refresh_from_db()
+    assert (caught.value.code, consent.subject_id, consent.status) == ("link_expired", anna_k.id, ConsentStatus.PENDING)
+    assert consent.unreached_at is not None
+    assert consent_links.answer(sent, agrees=False).status == ConsentStatus.DENIED
 
 
 def test_restricted_sides_of_a_conflict_are_counted_in_a_preview_and_not_worded(account, curator, anna, anna_k):

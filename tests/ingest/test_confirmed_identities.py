@@ -12,9 +12,10 @@ from facts.models import Account, Identity, Job, Membership, Subject
 from facts.tenancy import account_transaction
 from governance import identities
 from governance.access import person
+from governance.merging import merging
 from governance.models import Consent, ConsentLink, ConsentStatus, Role
 from governance.sharing import consent_links, consents, promotions
-from ingest.deliveries import contents, outbox, places, sending
+from ingest.deliveries import audience, contents, outbox, places, sending
 from ingest.models import Delivery, DeliveryState, SlackWorkspace
 from ingest.slack import consent_asking, people
 from tests.api import caller_with_key
@@ -127,6 +128,45 @@ def test_a_curators_word_brings_messages_and_no_question_of_consent(account: Acc
     people.refresh(account.id, member("U9", email="ben@example.org"))
     own.refresh_from_db()
     assert (own.confirmed, own.confirmed_by) == (True, None)
+
+
+def test_whoever_merges_two_people_brings_no_message_of_one_to_the_other(account: Account, slack: SlackServer) -> None:
+    people.register(account.id, [member("U666", email="evil@example.org")])
+    spare, victim = Subject.objects.get(key="slack:U666"), signs_in(account, "victim", "victim@example.org").subject
+    assert reached_at(account, "slack:U666") == ("T1", "U666")
+    curator = person_in(account)
+    merging.merge(curator, source_id=spare.id, target_id=victim.id)
+    # Nor does what the workspace goes on saying of its user.
+    people.refresh(account.id, member("U666", email="evil@example.org"))
+    assert reached_at(account, "victim") is None
+    fact = FactFactory(subject=victim, statement="The victim likes tea.", sensitivity="personal")
+    promotions.request_promotion(curator, fact_id=fact.id, target="/", reason="For all.")
+    assert not Delivery.objects.exists()
+
+
+def test_a_subject_that_was_merged_before_slack_knew_it_is_not_certain(
+    account: Account, workspace: SlackWorkspace
+) -> None:
+    victim = signs_in(account, "victim", "victim@example.org").subject
+    early = SubjectFactory(account=account, key="slack:U666")
+    merging.merge(person_in(account), source_id=early.id, target_id=victim.id)
+    assert people.stranger(account.id, "U666", name="victim", is_bot=False) == victim
+    people.refresh(account.id, member("U666", handle="victim"))
+    assert reached_at(account, "victim") is None
+
+
+def test_by_a_curators_word_nobody_is_told_what_curators_do_not_read(
+    account: Account, workspace: SlackWorkspace
+) -> None:
+    claimed(account, subject="victim", platform="slack", value="U666")
+    named = Identity.objects.get(value="U666")
+    identities.confirm(person_in(account), named.id, subject_id=named.subject_id)
+    delivery = outbox.request(account.id, about="action", object_id=account.id, key="one", recipient=named.subject)
+    personal, restricted = (FactFactory(subject=named.subject, sensitivity=name) for name in ("personal", "restricted"))
+    place = places.place_of(delivery)
+    assert [audience.may_be_told(fact, place) for fact in (personal, restricted)] == [True, False]
+    Identity.objects.update(confirmed_by=None)
+    assert audience.may_be_told(restricted, places.place_of(delivery))
 
 
 def test_a_delivery_is_not_sent_to_whom_a_caller_named(account: Account, slack: SlackServer) -> None:
