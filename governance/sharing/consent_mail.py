@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 
 from facts import jobs
+from facts.models import Job
 from facts.models.records import JobStatus
 from facts.tenancy import account_transaction
 from governance.models import Consent, ConsentStatus
@@ -22,8 +23,11 @@ def run(job_id: str, account_id: str) -> None:
     account = uuid.UUID(account_id)
     with account_transaction(account):
         claim = jobs.claim(account, uuid.UUID(job_id))
-    if claim is None:
-        return
+        if claim is None:
+            # Perhaps because its workers died once too often.
+            for job in Job.objects.filter(account_id=account, pk=job_id):
+                _note_given_up(job)
+            return
     consent_id = uuid.UUID(claim.job.payload["consent_id"])
     try:
         with account_transaction(account):
@@ -39,11 +43,15 @@ def run(job_id: str, account_id: str) -> None:
             jobs.finish(claim)
     except Exception as error:
         with account_transaction(account):
-            job = jobs.fail(claim, error_class=type(error).__name__)
-            consent = _open_question(account, consent_id) if job.status == JobStatus.DEAD else None
-            if consent is not None:
-                consent_asking.note_unreached(consent)
+            _note_given_up(jobs.fail(claim, error_class=type(error).__name__))
         raise
+
+
+def _note_given_up(job: Job) -> None:
+    """Write down that the subject could not be asked, where nothing tries any more."""
+    consent = _open_question(job.account_id, uuid.UUID(job.input_key)) if job.status == JobStatus.DEAD else None
+    if consent is not None:
+        consent_asking.note_unreached(consent)
 
 
 def _open_question(account_id: uuid.UUID, consent_id: uuid.UUID) -> Consent | None:

@@ -114,6 +114,17 @@ def test_a_mail_that_is_given_up_is_said_until_it_arrives(scene, mailed, monkeyp
     assert (len(mail.outbox), Consent.objects.get().unreached_at) == (1, None)
 
 
+def test_a_mail_whose_workers_died_is_said(scene, mailed):
+    reachable(scene)
+    scene.request(scene.fact())
+    job = Job.objects.get(kind="consent.mail")
+    long_ago = now() - jobs.CLAIM_LASTS - timedelta(seconds=1)
+    Job.objects.update(status="running", attempts=job.max_attempts, claimed_at=long_ago)
+    consent_mail.run(str(job.id), str(scene.account.id))
+    assert (Job.objects.get(pk=job.pk).status, mail.outbox) == ("dead", [])
+    assert Consent.objects.get().unreached_at is not None
+
+
 def test_an_address_that_is_gone_by_then_is_said(scene, mailed):
     reachable(scene)
     scene.request(scene.fact())
