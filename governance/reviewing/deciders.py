@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from facts.errors import NotFound
 from facts.models import Membership
@@ -13,7 +13,8 @@ from governance.models import Grant, Role
 
 
 def deciders_at(account_id: uuid.UUID, *paths: str) -> list[Membership]:
-    """Return those who are curators of all these scopes, with user and subject, by user name; two queries."""
+    """Return those who are curators of all these scopes (of none: nobody), with user and subject, by user name; two
+    queries."""
     granted: dict[uuid.UUID, list[tuple[str, str, str, bool, bool]]] = defaultdict(list)
     for grant in Grant.objects.filter(account_id=account_id).select_related("scope"):
         row = (grant.scope.path, grant.role, grant.effect, grant.propagates, grant.restricted)
@@ -32,8 +33,8 @@ def require_decider(account_id: uuid.UUID, path: str, membership_id: uuid.UUID) 
         raise NotFound("No such person decides here.", code="assignee_not_found", field="assignee")
 
 
-def _decides(principal: Principal, paths: Iterable[str]) -> bool:
-    return all(has_role(principal, path, Role.CURATOR) for path in paths)
+def _decides(principal: Principal, paths: Collection[str]) -> bool:
+    return bool(paths) and all(has_role(principal, path, Role.CURATOR) for path in paths)
 
 
 def _with_grants(account_id: uuid.UUID, grants: list[tuple[str, str, str, bool, bool]]) -> Principal:

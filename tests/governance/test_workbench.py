@@ -170,6 +170,8 @@ def test_who_decides_is_found_in_two_queries(account, curator, django_assert_num
         found = {member.id for member in deciders_at(account.id, "/sales")}
     assert found == {curator.membership_id, elsewhere.membership_id}
     assert [member.id for member in deciders_at(account.id, "/support")] == [curator.membership_id]
+    assert [member.id for member in deciders_at(account.id, "/sales", "/support")] == [curator.membership_id]
+    assert deciders_at(account.id) == []
 
 
 def test_a_member_that_was_seen_otherwise_is_noticed(account, curator, conflict):
