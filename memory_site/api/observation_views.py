@@ -155,6 +155,7 @@ class SummariesView(APIView):
     def get(self, request: Request) -> Response:
         """List a page; what says nothing to the caller is left out of it."""
         principal = principal_of(request)
+        require_right(principal, Right.READ)  # before anything is embedded for the caller
         values = query_of(request, shapes.SummariesQuery)
         wanted = {"entity_type": values.get("entityType") or "", "limit": values["limit"]}
         query = (values.get("query") or "").strip()

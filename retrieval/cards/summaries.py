@@ -7,12 +7,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from pgvector.django import CosineDistance
 
 from facts import embedding
+from facts.audience import Posture
 from facts.embedding import Embedded
 from facts.models import Subject
+from facts.vocabulary import Sensitivity
 from retrieval import candidates
 from retrieval.candidates import FactRow, Question
 from retrieval.cards import sections
@@ -102,12 +104,21 @@ def closest(visible: Visibility, *, vector: Embedded, kinds: Collection[str] = (
     """Return the summaries closest in meaning to what somebody looks for, of which ``vector`` is made, closest first.
 
     Of the :data:`BATCH` cards whose words are closest, what the reader may see. What a card has come to say since it
-    was embedded moves it only from the next night on; what was forgotten of it moves it no more at all.
+    was embedded moves it only from the next night on; what was forgotten of it moves it no more at all. A vector is of
+    all the words of a card: who reads what is public only finds cards that say nothing else, or their order would tell
+    what the others say.
     """
     near = CosineDistance("vector__h", vector.numbers.tolist())
     embedded = _of_reader(visible).filter(vector__space=embedding.space(vector.identity).id)
+    public_only = visible.reader.posture is Posture.PUBLIC_ONLY
+    if public_only:
+        embedded = embedded.filter(sensitivity=Sensitivity.PUBLIC, vector__version=F("version"))
     cards = list(embedded.annotate(distance=near).order_by("distance", "id")[:BATCH])
-    return _summed_up(_about(cards, kinds), visible)[:limit]
+    found = _summed_up(_about(cards, kinds), visible)
+    if public_only:
+        lines = {card.pk: len(card.lines) for card in cards}
+        found = [summary for summary in found if len(summary.lines) == lines[summary.id]]
+    return found[:limit]
 
 
 def _cards(visible: Visibility, *, subject_id: uuid.UUID | None, after: uuid.UUID | None) -> list[Card]:

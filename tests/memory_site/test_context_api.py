@@ -253,6 +253,9 @@ def test_summaries_are_looked_for_only_where_an_embedder_answers(curator: Any, m
     refused = caller.get("/v1/context/summaries", query="horses")
     assert problem(refused) == (503, "embedding_unavailable", "query")
     assert caller.get("/v1/context/summaries", query=" ").status_code == 200
+    # Whoever may not read is told so before anything is embedded.
+    unread = caller_with_key(maker_of(curator).account, rights=["capture"])
+    assert problem(unread.get("/v1/context/summaries", query="horses"))[0] == 403
 
 
 @pytest.mark.parametrize("stated", ["9999-12-31", "1969-07-20", "9999-12-31T23:59:59-14:00"])

@@ -136,6 +136,31 @@ def test_they_are_found_by_what_they_are_about(
     assert summaries.closest(of_nobody, vector=horses) == []
 
 
+def test_the_order_tells_who_reads_what_is_public_nothing_of_what_is_not(
+    account: Account, ana: Subject, acme: Subject, work: Work
+) -> None:
+    for subject in (ana, acme):
+        for what in ("known", "liked"):
+            said = f"{subject.name} is {what}."
+            FactFactory(subject=subject, statement=said, sensitivity=Sensitivity.PUBLIC, level=Level.SCOPE)
+    horses = shared(acme, "Acme breeds racing horses.")
+    work()
+    embedding.embed_stale(account.id)
+    vector = registry.embed_query(account_id=account.id, text="who breeds racing horses", seconds=5)
+
+    def found() -> list[str]:
+        return [each.subject_key for each in summaries.closest(visible(account, None), vector=vector)]
+
+    assert found() == ["ana"]
+    forget(horses)
+    work()
+    # What its card says is public by now, but its vector is of what it said before.
+    assert Card.objects.get(kind=CardKind.SHARED_PROFILE, key=str(acme.id)).sensitivity == Sensitivity.PUBLIC
+    assert found() == ["ana"]
+    embedding.embed_stale(account.id)
+    assert sorted(found()) == ["acme", "ana"]
+
+
 @pytest.mark.django_db
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
