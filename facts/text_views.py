@@ -5,6 +5,9 @@ So the text rows are also shown by views that belong to a role of their own, whi
 in; each view holds the condition on the account itself, so that without an account it is empty. The views are no
 security barriers, for those would keep the condition out of the index again: whoever can call functions of their own in
 the database could look past them, and could enter any account anyway (``facts.rls``).
+
+`migrate` makes them after the last migration. A column that they show changes only while they are away: a migration
+that changes one begins with :func:`hide`.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ SCHEMA = "memory_text"
 POLICY = "text_views"
 VIEWS: Mapping[IndexedUnit, str] = {unit: f"{SCHEMA}.{unit}" for unit in IndexedUnit}
 
+# Membership that inherits nothing: the policies are not for the owner, who may only act as this role.
+_BECOME = f"GRANT {READER} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE"
+_BE_NO_LONGER = f"REVOKE {READER} FROM CURRENT_USER"
 _COLUMNS = "account_id, scope_id, subject_id, active, audience, expires_at, valid_from, valid_to, tsv, keys"
 
 
@@ -34,13 +40,20 @@ def show(connection: BaseDatabaseWrapper) -> None:
     server_roles.retried(lambda: _show(connection))
 
 
+def hide(connection: BaseDatabaseWrapper) -> None:
+    """Take the views away, as the owner of the tables; the role stays, which belongs to other databases as well.
+
+    Searches by words fail until they are there again. Raises as :func:`show`.
+    """
+    server_roles.retried(lambda: _hide(connection))
+
+
 def _show(connection: BaseDatabaseWrapper) -> None:
     with atomic(using=connection.alias), connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", [READER])
         if not cursor.fetchall():
             cursor.execute(f"CREATE ROLE {READER} NOLOGIN NOSUPERUSER NOBYPASSRLS")
-        # Membership that inherits nothing: the policies are not for the owner, who may only act as this role.
-        cursor.execute(f"GRANT {READER} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE")
+        cursor.execute(_BECOME)
         for unit in IndexedUnit:
             _let_read(cursor, f"facts_{unit}text")
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA} AUTHORIZATION {READER}")
@@ -53,7 +66,20 @@ def _show(connection: BaseDatabaseWrapper) -> None:
             )
             cursor.execute(f"GRANT SELECT ON {view} TO PUBLIC")
         cursor.execute("RESET ROLE")
-        cursor.execute(f"REVOKE {READER} FROM CURRENT_USER")
+        cursor.execute(_BE_NO_LONGER)
+
+
+def _hide(connection: BaseDatabaseWrapper) -> None:
+    with atomic(using=connection.alias), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_namespace WHERE nspname = %s", [SCHEMA])
+        if cursor.fetchall():
+            cursor.execute(_BECOME)
+            cursor.execute(f"SET LOCAL ROLE {READER}")
+            cursor.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
+            cursor.execute("RESET ROLE")
+            cursor.execute(_BE_NO_LONGER)
+        for unit in IndexedUnit:
+            cursor.execute(f"DROP POLICY IF EXISTS {POLICY} ON facts_{unit}text")
 
 
 def _let_read(cursor: CursorWrapper, table: str) -> None:

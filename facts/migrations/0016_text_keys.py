@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from django.db import migrations
 
+from facts import text_views
+
 TABLES = ("facts_facttext", "facts_passagetext")
 
 #: Immutable: both hashes are the ones that partitioned tables rely on, and they look at bytes alone.
@@ -35,7 +37,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL(KEYS, "DROP FUNCTION facts_text_keys(uuid, text[]);"),
         migrations.RunSQL(
             COLUMNS,
-            "DROP SCHEMA IF EXISTS memory_text CASCADE;"
-            + "".join(f"ALTER TABLE {table} DROP COLUMN keys;" for table in TABLES),
+            "".join(f"ALTER TABLE {table} DROP COLUMN keys;" for table in TABLES),
         ),
+        migrations.RunPython(migrations.RunPython.noop, lambda apps, editor: text_views.hide(editor.connection)),
     ]

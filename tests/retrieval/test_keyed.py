@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 import pytest
-from django.db import ProgrammingError, connection, transaction
+from django.db import NotSupportedError, ProgrammingError, connection, connections, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -157,6 +157,24 @@ def test_the_views_show_the_account_that_was_entered_and_may_only_be_read() -> N
         refused = pytest.raises(ProgrammingError, match="permission denied")
         with refused, transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
+
+
+@pytest.mark.django_db(databases=["default", "owner"])
+def test_a_migration_changes_what_the_views_show_while_they_are_away() -> None:
+    owner = connections["owner"]
+    change = "ALTER TABLE facts_facttext ALTER COLUMN valid_to TYPE timestamptz(0)"
+    refused = pytest.raises(NotSupportedError, match="used by a view")
+    with refused, transaction.atomic("owner"), owner.cursor() as cursor:
+        cursor.execute(change)
+    for _ in range(2):  # done twice, it is done once
+        text_views.hide(owner)
+    with owner.cursor() as cursor:
+        cursor.execute(change)
+        text_views.show(owner)
+        cursor.execute(f"SELECT count(*) FROM {text_views.VIEWS['fact']}")
+        assert cursor.fetchone() == (0,)
+        cursor.execute("SELECT count(*) FROM pg_policy WHERE polname = %s", [text_views.POLICY])
+        assert cursor.fetchone() == (2,)
 
 
 @pytest.mark.django_db(transaction=True)
