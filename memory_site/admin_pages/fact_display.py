@@ -101,15 +101,6 @@ def actor_name(actor: dict[str, Any] | None) -> str:
     return name if name == kind or kind == "person" else f"{name} ({kind})"
 
 
-def gate_rule(cell: Mapping[str, Any], gate: str) -> str:
-    """Return the cell of the gate matrix that a gate went by, in words."""
-    if "review" in cell:
-        return "a person's review"
-    mode = words(str(cell.get(f"gate_{gate.lower()}", "human")))
-    needs = f"{cell.get('minimum_evidence_level', 'direct')} evidence, {cell.get('minimum_corroboration', 1)} source(s)"
-    return f"{cell.get('origin', 'built in')}: {mode}, {needs}"
-
-
 def claim(fact: Fact) -> list[tuple[str, str]]:
     """Return what a fact says and how far it is to be trusted, as label and text; the same labels for every fact."""
     return [

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from facts.models.tenancy import GatePreset
-from facts.vocabulary import EvidenceLevel, Level, Sensitivity
+from facts.vocabulary import Level, Sensitivity
 from governance.gating.gate_preview import LOOKED_AT, MOST_LOOKED_AT
 from governance.gating.gate_rules import (
     MOST_CORROBORATION,
@@ -17,17 +17,9 @@ from governance.gating.gate_rules import (
     CellValues,
     MatrixRow,
 )
-from governance.models import GateAMode, GateBMode
 from governance.models.rule_changes import NOTE_LENGTH
+from memory_site.admin_pages.gate_words import EVIDENCE, GATE_A, GATE_B
 
-#: What the choices are called on the page.
-GATE_A = {
-    GateAMode.AUTO_KEEP: "keep",
-    GateAMode.AUTO_REJECT: "reject",
-    GateAMode.HUMAN: "ask a person",
-}
-GATE_B = {GateBMode.AUTO_PLACE: "place", GateBMode.HUMAN: "ask a person"}
-EVIDENCE = {EvidenceLevel.DIRECT: "said by the subject itself", EvidenceLevel.INDIRECT: "said by anybody"}
 #: What a form says of the reason.
 WHY = "Kept in the history. Needed to set or remove."
 

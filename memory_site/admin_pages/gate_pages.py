@@ -24,17 +24,10 @@ from governance.gating.gate_preview import LOOKED_AT, Preview
 from governance.gating.gate_rules import CellValues, MatrixRow
 from governance.gating.gates import Cell
 from governance.models import RuleSort
-from memory_site.admin_pages import rule_history
+from memory_site.admin_pages import gate_words, rule_history
 from memory_site.admin_pages.fact_display import words
-from memory_site.admin_pages.gate_form import (
-    EVIDENCE,
-    GATE_A,
-    GATE_B,
-    CellAddressForm,
-    CellForm,
-    DefaultsForm,
-    PlaceForm,
-)
+from memory_site.admin_pages.gate_form import CellAddressForm, CellForm, DefaultsForm, PlaceForm
+from memory_site.admin_pages.gate_words import EVIDENCE, GATE_A, GATE_B, NOT_KNOWN
 from memory_site.admin_pages.governed import GovernedAdmin
 from memory_site.admin_pages.rule_history import Entry
 from memory_site.admin_pages.sight import of
@@ -235,27 +228,17 @@ def _shown(row: MatrixRow) -> list[Shown]:
 
 
 def _in_words(cell: Cell, about: str) -> Shown:
-    sources = cell.minimum_corroboration
-    needs = [EVIDENCE.get(cell.minimum_evidence_level, "not understood")]
-    if sources:
-        needs.append(f"{sources} human source{'' if sources == 1 else 's'}")
     days = cell.revalidate_after_days
     return Shown(
         about=about,
-        gate_a=GATE_A.get(cell.gate_a, "not understood: ask a person"),
-        gate_b=GATE_B.get(cell.gate_b, "not understood: ask a person"),
-        needs=", ".join(needs),
+        gate_a=GATE_A.get(cell.gate_a, NOT_KNOWN),
+        gate_b=GATE_B.get(cell.gate_b, NOT_KNOWN),
+        needs=gate_words.needs(cell.minimum_evidence_level, cell.minimum_corroboration),
         again="never" if days is None else f"after {days} days",
         due=f"{cell.review_due_days} days",
-        origin=_origin(cell.origin),
+        origin=gate_words.origin(cell.origin),
         origin_path=cell.origin if cell.origin.startswith("/") else "",
     )
-
-
-def _origin(origin: str) -> str:
-    if origin.startswith("/"):
-        return "rule of"
-    return "account-wide rule" if origin == "account" else f"built in: {words(origin.removeprefix('preset:'))}"
 
 
 def _scope(request: HttpRequest, asked: PlaceForm) -> Scope | None:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from governance.models import GateDecision, Role
-from memory_site.admin_pages import audit_trail, fact_display, records, sight, texts
+from memory_site.admin_pages import audit_trail, fact_display, gate_words, records, sight, texts
 
 register = template.Library()
 
@@ -74,7 +74,7 @@ def actor(value: dict[str, Any] | None) -> str:
 @register.filter
 def rule(decision: GateDecision) -> str:
     """The gate rule that a decision followed."""
-    return fact_display.gate_rule(decision.cell, decision.gate)
+    return gate_words.followed(decision.cell, decision.gate)
 
 
 @register.filter
