@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from facts.clock import now
@@ -20,7 +20,7 @@ from facts.models import Scope
 from governance.models import Consent, ConsentStatus
 from governance.sharing.consent_records import REFUSED
 from memory_site.admin_pages import consent_panel
-from memory_site.admin_pages.fact_display import actor_name, instant, words
+from memory_site.admin_pages.fact_display import actor_name, instant
 from memory_site.admin_pages.fact_pages import HIDDEN
 from memory_site.admin_pages.governed import DefaultChoiceFilter, GovernedAdmin, ScopeFilter, SubjectFilter
 from memory_site.admin_pages.sight import Sight
@@ -169,41 +169,16 @@ class ConsentAdmin(GovernedAdmin):
     @admin.display(description="state")
     def state(self, consent: Consent) -> SafeString:
         """Where it stands, and how the answer came."""
-        if consent.status == ConsentStatus.PENDING:
-            return _chip("could not be asked" if consent.unreached_at else "waiting", "warn")
-        said = {"granted": "agreed", "denied": "said no", "withdrawn": "took it back"}[consent.status]
-        how = f" ({words(consent.channel)})" if consent.channel else ""
-        return _chip(f"{said}{how}", "included" if consent.status == ConsentStatus.GRANTED else "blocked")
+        return consent_panel.standing(consent)
 
     @admin.display(description="asked by")
     def asked_by(self, consent: Consent) -> SafeString:
         """Who asked."""
         return isolated(actor_name(consent.requested_by))
 
-    @admin.display(description="asked")
-    def asked(self, consent: Consent) -> SafeString:
-        """When."""
-        return instant(consent.requested_at)
-
-    @admin.display(description="waits for")
-    def waits(self, consent: Consent) -> str:
-        """How long no answer has come."""
-        if consent.status != ConsentStatus.PENDING:
-            return "–"
-        return timesince(consent.requested_at, depth=1)
-
     @admin.display(description="since")
     def since(self, consent: Consent) -> SafeString:
         """How long it waits, or when the answer came."""
         if consent.status == ConsentStatus.PENDING:
-            return format_html("waits {}", self.waits(consent))
+            return format_html("waits {}", timesince(consent.requested_at, depth=1))
         return format_html("answered {}", instant(consent.decided_at))
-
-    @admin.display(description="answered")
-    def answered(self, consent: Consent) -> SafeString:
-        """When the answer came."""
-        return instant(consent.decided_at) if consent.decided_at else mark_safe("–")
-
-
-def _chip(text: str, sort: str) -> SafeString:
-    return format_html('<span class="chip {}">{}</span>', sort, text)

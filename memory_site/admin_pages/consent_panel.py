@@ -11,10 +11,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from facts.clock import now
 from facts.models import Evidence, Fact
-from governance.models import Consent, ConsentLink, ConsentStatus, Promotion
+from governance.models import Consent, ConsentChannel, ConsentLink, ConsentStatus, Promotion
 from memory_site.admin_pages import threads
 from memory_site.admin_pages.deciding import surroundings
 from memory_site.admin_pages.fact_display import claim
@@ -24,6 +26,34 @@ from memory_site.admin_pages.sight import Sight, of
 
 #: Promotions shown that asked for it.
 _SHOWN = 5
+#: Where a consent stands, and over which way the answer came.
+_SAID = {
+    ConsentStatus.PENDING: "not answered",
+    ConsentStatus.GRANTED: "agreed",
+    ConsentStatus.DENIED: "said no",
+    ConsentStatus.WITHDRAWN: "took it back",
+}
+_HOW = {
+    ConsentChannel.SESSION: ", signed in",
+    ConsentChannel.LINK: ", by their link",
+    ConsentChannel.MESSAGE: ", in a chat",
+}
+
+
+def standing(consent: Consent) -> SafeString:
+    """Return where a consent stands, in the words of every page that shows one, and over which way the answer came."""
+    said = _SAID[ConsentStatus(consent.status)]
+    match consent.status:
+        case ConsentStatus.PENDING:
+            return _chip("could not be asked" if consent.unreached_at else said, "warn")
+        case ConsentStatus.GRANTED if consent.channel == ConsentChannel.AUTO:
+            return _chip("agreed by the account, nobody asked them", "warn")
+    how = _HOW.get(consent.channel, "")
+    return _chip(f"{said}{how}", "included" if consent.status == ConsentStatus.GRANTED else "blocked")
+
+
+def _chip(text: str, sort: str) -> SafeString:
+    return format_html('<span class="chip {}">{}</span>', sort, text)
 
 
 def page(page_of: GovernedAdmin, request: HttpRequest, consent: Consent) -> HttpResponse:
@@ -41,6 +71,7 @@ def page(page_of: GovernedAdmin, request: HttpRequest, consent: Consent) -> Http
         title=f"Consent: {consent.subject.display_name}",
         noun="consent",
         consent=consent,
+        standing=standing(consent),
         fact=fact,
         readable=readable,
         hidden=HIDDEN,

@@ -11,13 +11,14 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
 
 from facts.clock import now
 from facts.models import Fact, Identity, Membership, Subject
 from facts.vocabulary import ConflictStatus, Status
 from governance.models import Consent, Role
 from ingest.models import OptOut
-from memory_site.admin_pages import card_pages, merging_page
+from memory_site.admin_pages import card_pages, consent_panel, merging_page
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
 from memory_site.admin_pages.fact_display import words
 from memory_site.admin_pages.fact_timeline import Lives, lives
@@ -98,8 +99,8 @@ def _conflicts(eyes: Sight, subject: Subject) -> list[tuple[Any, str]]:
     return [(conflict, in_short(conflict)) for conflict in with_sides(eyes, open_ones).order_by("opened_at")[:SHOWN]]
 
 
-def _consents(eyes: Sight, subject: Subject) -> list[tuple[Consent, Fact | None]]:
-    """Return what was asked of a subject where the person decides, each with its fact as far as they may read it."""
+def _consents(eyes: Sight, subject: Subject) -> list[tuple[Consent, SafeString, Fact | None]]:
+    """Return what was asked of a subject where the person decides: how it stands, and its fact if they may read it."""
     asked = Consent.objects.filter(
         Q(target_id__in=eyes.curated_ids) | Q(fact__scope_id__in=eyes.curated_ids),
         account_id=subject.account_id,
@@ -107,7 +108,7 @@ def _consents(eyes: Sight, subject: Subject) -> list[tuple[Consent, Fact | None]
     )
     consents = list(asked.select_related("target").order_by("-pk")[:SHOWN])
     facts = eyes.facts().filter(readable=True).in_bulk([consent.fact_id for consent in consents])
-    return [(consent, facts.get(consent.fact_id)) for consent in consents]
+    return [(consent, consent_panel.standing(consent), facts.get(consent.fact_id)) for consent in consents]
 
 
 def _reads(eyes: Sight, subject: Subject) -> tuple[list[Trace], Any]:

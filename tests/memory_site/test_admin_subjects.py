@@ -88,8 +88,9 @@ def test_what_they_were_asked_to_agree_to_is_told_where_one_decides(scene: Scene
     promotions.request_promotion(scene.curator, fact_id=fact.pk, target="/", reason="For all.")
     page = curator.get(_page(scene.ana))
     assert b"no message and no e-mail reaches them" in page.content
-    (asked,) = page.context["consents"]
-    assert (asked[0].status, asked[0].target.path, asked[1]) == ("pending", "/", fact)
+    ((asked, standing, about),) = page.context["consents"]
+    assert (asked.status, asked.target.path, about) == ("pending", "/", fact)
+    assert "could not be asked" in standing
 
 
 def test_a_curator_of_another_scope_is_told_nothing_of_this_one(account: Account, scene: Scene) -> None:
