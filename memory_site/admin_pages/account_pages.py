@@ -64,6 +64,7 @@ class ScopeAdmin(GovernedAdmin):
 class SubjectAdmin(GovernedAdmin):
     """Whom and what facts are about."""
 
+    empty_list = "Nobody and nothing is known yet. Subjects come with what is sent to POST /v1/capture."
     list_display = ["called", "key", "kind", "fact_count", "created_at"]
     list_display_links = ["called"]
     list_filter = ["kind"]

@@ -76,7 +76,7 @@ class DeliveryAdmin(GovernedAdmin):
     """What was sent and what waits; open to administrators. It shows ids and states, never words."""
 
     list_title = "Deliveries"
-    empty_list = "Nothing was sent yet."
+    empty_list = "Nothing was sent yet. What action rules set off, and questions of consent, are sent and appear here."
     list_display = ["about", "to", "state", "reason_words", "attempts", "created", "next_try"]
     list_filter = ["state"]
     list_select_related = ["target", "recipient"]

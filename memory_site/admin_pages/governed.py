@@ -368,7 +368,7 @@ class SubjectFilter(admin.ListFilter):
         yield {"selected": bool(self.typed), "typed": self.typed, "others": others, "query_string": clear}
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        """Keep the rows about subjects whose key is exactly this, or whose name starts with it.
+        """Keep the rows about the subject of this key or, where there is none, whose key or name starts with it.
 
         They are looked up first: the planner knows how much is about these, and nothing of what a condition finds.
         """
@@ -379,7 +379,7 @@ class SubjectFilter(admin.ListFilter):
 
 
 def subjects_called(request: HttpRequest, typed: str) -> QuerySet[Subject]:
-    """Return the subjects of whom the person knows with this key, or a key or name that starts with it."""
+    """Return those of whom the person knows: with this key or, where none has it, whose key or name starts with it."""
     eyes = sight.of(request)
     subjects = Subject.objects.none() if eyes is None else eyes.subjects()
     exact = subjects.filter(key=typed)

@@ -43,7 +43,7 @@ class ImportRunAdmin(GovernedAdmin):
     """The imports of the account. One that is running and moves no more was killed: starting it again continues it."""
 
     list_title = "Imports"
-    empty_list = "Nothing was imported yet."
+    empty_list = "Nothing was imported yet. Import a file above, or an export of Slack: manage.py import_slack_export."
     list_display = ["called", "source", "status", "progress", "started_at", "updated_at", "finished_at"]
     labels = {
         "source": "From",

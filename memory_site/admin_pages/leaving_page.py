@@ -72,6 +72,7 @@ class LeavingAdmin(GovernedAdmin):
     """Who left, what that ended, and what was chosen about the facts."""
 
     list_title = "People who left"
+    empty_list = "Nobody has left. On the page of a subject who signs in, “They leave …” ends what they may do."
     list_display = ["about", "left_at", "facts", "by", "undone_at"]
     fields = ["subject", "user", "facts", "detail", "actor", "left_at", "undone_at", "undone_by"]
     list_select_related = ["subject"]

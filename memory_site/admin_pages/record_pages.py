@@ -28,16 +28,6 @@ from memory_site.admin_pages.fact_display import actor_name, words
 from memory_site.admin_pages.governed import GovernedAdmin, SubjectFilter
 from memory_site.admin_pages.texts import isolated
 
-
-def is_id(text: str) -> bool:
-    """Tell whether a text is an id of ours."""
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
-
-
 #: Faults of the audit chain that are named one by one.
 NAMED_FAULTS = 10
 
@@ -207,7 +197,7 @@ class AuditAdmin(GovernedAdmin):
     def thing(self, entry: AuditEntry) -> SafeString:
         """What it is about, as the way to everything that the chain says of it."""
         kind, short = words(entry.object_type), audit_trail.short(entry.object_id)
-        if not (audit_trail.is_known(entry.object_type) and is_id(entry.object_id)):
+        if not (audit_trail.is_known(entry.object_type) and _is_id(entry.object_id)):
             return format_html("{} <code>{}</code>", kind, short)
         address = reverse("admin:audit_trail", args=[entry.object_type, entry.object_id])
         return format_html('<a href="{}">{} <code>{}</code></a>', address, kind, short)
@@ -255,6 +245,7 @@ class SuppressionAdmin(GovernedAdmin):
 
     list_display = ["about", "cause", "evidence_until", "by", "created_at", "lifted_at"]
     fields = ["subject", "cause", "evidence_until", "actor", "created_at", "lifted_at"]
+    empty_list = "Nothing is kept out. What is rejected, forgotten or erased is not read again, and appears here."
     list_filter = ["cause", SubjectFilter]
     list_select_related = ["subject"]
     ordering = ["-id"]
@@ -270,7 +261,7 @@ class ForgetReceiptAdmin(GovernedAdmin):
     """What was forgotten on whose request, in numbers."""
 
     list_display = ["created_at", "mode", "target", "target_id", "by", "lifted_at"]
-    empty_list = "Nothing was forgotten on request."
+    empty_list = "Nothing was forgotten or erased on request. The page of a fact or subject has buttons for it."
     fields = ["mode", "target", "target_id", "counters", "actor", "reason", "created_at", "lifted_at", "lifted_by"]
     list_filter = ["mode", SinceFilter]
     ordering = ["-id"]
@@ -293,3 +284,12 @@ class ForgetReceiptAdmin(GovernedAdmin):
     def by(self, receipt: ForgetReceipt) -> str:
         """Who asked."""
         return actor_name(receipt.actor)
+
+
+def _is_id(text: str) -> bool:
+    """Tell whether a text is an id of ours."""
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -74,7 +74,7 @@ class ConcernedFilter(SubjectFilter):
     """Whom a review is about: by its fact, or by the event in which nobody could be named."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Review]) -> QuerySet[Review]:
-        """Keep the reviews about subjects of this key, or whose key or name starts with it."""
+        """Keep the reviews about the subjects who go by what was typed."""
         if not self.typed:
             return queryset
         called = subjects_called(request, self.typed).values("pk")

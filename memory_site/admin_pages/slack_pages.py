@@ -272,7 +272,7 @@ class OptOutAdmin(GovernedAdmin):
     """Who does not want to be remembered from channels. Only they themselves take it back."""
 
     list_title = "People who opted out"
-    empty_list = "Nobody opted out."
+    empty_list = "Nobody opted out. People do so by telling the bot: @memory forget me."
     list_display = ["about", "said_at", "how"]
     fields = ["subject", "said_at", "how"]
     labels = {"subject": "Who", "said_at": "Said"}
@@ -298,7 +298,7 @@ class SlackReceiptAdmin(GovernedAdmin):
     """What became of the requests of the last week. Of what is never kept there is nothing here either."""
 
     list_title = "Slack requests"
-    empty_list = "No request came within the last week."
+    empty_list = "Slack sent nothing within the last week. It sends what is said once a workspace is connected."
     list_display = ["received_at", "event_type", "outcome", "team", "event_id"]
     fields = list_display
     ordering = ["-received_at"]

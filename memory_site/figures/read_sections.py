@@ -64,7 +64,8 @@ def _by_day(found: Found) -> Section:
     return Section(
         key="days",
         title="Injection rate by day",
-        definition=f"{INJECTION_RATE} Days are UTC; today is counted until now.",
+        definition=f"{INJECTION_RATE} Days are UTC; today is counted until now."
+        + ("" if found.now.reads.total.calls else f" {NO_CALLS}"),
         chart=charts.lines(
             "days",
             title="Injection rate by day",

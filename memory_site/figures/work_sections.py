@@ -143,7 +143,7 @@ def _messages(found: Found) -> Section:
         chart=charts.bars([(labels[result], times, number(times)) for result, times in results.items()]),
         columns=("Result", "Messages", "Share"),
         rows=[Row((labels[result], number(times), percent(share(times, read)))) for result, times in results.items()],
-        empty="Nothing was read in these days.",
+        empty="No message was read in these days. Applications send them to POST /v1/capture.",
     )
 
 
