@@ -98,10 +98,10 @@ def divide(made: SubjectMerge, *, actor: Actor, rationale: str) -> SubjectMerge:
     changed = {uuid.UUID(change["fact"]): change for change in made.facts}
     _dissolve(made, actor=actor, group=group)
     cited = _return_evidence(made)
+    # The other one may be as it was: what came earlier was put into the history before it.
     Relation.objects.filter(
+        Q(source_id__in=changed) | Q(target_id__in=changed),
         account_id=account_id,
-        source_id__in=changed,
-        target_id__in=changed,
         kind=RelationKind.SUPERSEDES,
         created_at__gte=made.merged_at,
     ).delete()
