@@ -56,8 +56,7 @@ test: lint $(VENV)/haki-client
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 screenshots: venv-dev
-	MEMORY_SCREENSHOTS=$(CURDIR)/docs/img $(BIN)/python -m pytest -q tests/browser/test_admin_screens.py \
-	    tests/browser/test_portal.py -k pictures
+	MEMORY_SCREENSHOTS=$(CURDIR)/docs/img $(BIN)/python -m pytest -q tests/browser -k test_pictures
 
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -23,7 +23,7 @@ from tests.factories import IdentityFactory, UserFactory
 WIDE, PHONE = {"width": 1280, "height": 820}, {"width": 390, "height": 844}
 PICTURES = os.environ.get("MEMORY_SCREENSHOTS", "")
 #: Pages that the documentation shows.
-PICTURED = ("home", "conflict", "trace", "fact", "subject")
+PICTURED = ("home", "conflict", "review", "trace", "fact", "subject")
 
 
 @pytest.fixture

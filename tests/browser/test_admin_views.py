@@ -44,8 +44,8 @@ def _look(page: Page, name: str) -> list[str]:
     return found
 
 
-def test_a_view_is_kept_and_a_question_is_tried(room: Room, page: Page, browser: Browser) -> None:
-    room.enter(page.context)
+def _keep_a_view(room: Room, page: Page) -> None:
+    """Keep the facts that are current as a tab for everybody."""
     room.open(page, "/admin/facts/fact/?_all")
     page.get_by_role("link", name="Current", exact=True).click()
     page.get_by_text("Keep this view").click()
@@ -53,14 +53,10 @@ def test_a_view_is_kept_and_a_question_is_tried(room: Room, page: Page, browser:
     page.get_by_label("For everybody who may open this list").check()
     page.get_by_role("button", name="Keep", exact=True).click()
     expect(page.get_by_text("Kept as a tab for everybody who may open this list.")).to_be_visible()
-    expect(page.locator(".views a[aria-current]").last).to_contain_text("What holds")
-    page.locator("#result_list a").first.click()
-    page.locator(".breadcrumbs a").nth(1).click()
-    expect(page.locator("#result_list")).to_be_visible()
-    assert "status__exact=active" in page.url
-    page.get_by_text("Keep this view").click()
-    faults = _look(page, "views")
 
+
+def _try_a_question(room: Room, page: Page) -> None:
+    """Ask in the playground what Ana would be told."""
     room.open(page, "/admin/playground/")
     page.get_by_label("Question").fill("Where does Ana live and work?")
     page.get_by_label("Path of the scope").or_(page.get_by_label("Scope:")).first.fill("/support")
@@ -69,6 +65,31 @@ def test_a_view_is_kept_and_a_question_is_tried(room: Room, page: Page, browser:
     page.keyboard.press("Escape")
     page.keyboard.press("t")
     expect(page.get_by_role("heading", name="The packet")).to_be_visible()
+
+
+def test_a_view_is_kept_and_a_question_is_tried(room: Room, page: Page, browser: Browser) -> None:
+    room.enter(page.context)
+    _keep_a_view(room, page)
+    expect(page.locator(".views a[aria-current]").last).to_contain_text("What holds")
+    page.locator("#result_list a").first.click()
+    page.locator(".breadcrumbs a").nth(1).click()
+    expect(page.locator("#result_list")).to_be_visible()
+    assert "status__exact=active" in page.url
+    page.get_by_text("Keep this view").click()
+    faults = _look(page, "views")
+
+    _try_a_question(room, page)
     expect(page.locator(".playground")).to_contain_text("works in the shipping team")
     faults += _look(page, "playground")
     assert faults == []
+
+
+@pytest.mark.skipif(not PICTURES, reason="pictures are taken by make screenshots")
+def test_pictures_of_views_and_of_the_playground_are_taken(room: Room, page: Page) -> None:
+    room.enter(page.context)
+    page.set_viewport_size(WIDE)
+    _keep_a_view(room, page)
+    page.get_by_text("Keep this view").click()
+    page.screenshot(path=Path(PICTURES) / "views.png", caret="initial")
+    _try_a_question(room, page)
+    page.screenshot(path=Path(PICTURES) / "playground.png", caret="initial")

@@ -183,3 +183,14 @@ def test_the_pages_of_a_reviewer_fit_and_can_be_read(page: Page, live_server, ac
     if PICTURES:
         page.screenshot(path=Path(PICTURES) / "bulk-done.png", full_page=True)
     assert faults == []
+
+
+@pytest.mark.skipif(not PICTURES, reason="pictures are taken by make screenshots")
+def test_pictures_of_deciding_many_are_taken(page: Page, live_server, account) -> None:
+    page.set_viewport_size({"width": 1280, "height": 820})
+    page.goto(f"{live_server.url}/admin/governance/review/?state=pending")
+    page.get_by_role("button", name="Choose all on this page").click()
+    expect(page.locator("[data-count]")).to_have_text("12")
+    page.get_by_role("button", name="Approve them").click()
+    expect(page.get_by_role("heading", name="These stay as they are")).to_be_visible()
+    page.screenshot(path=Path(PICTURES) / "review-many.png", full_page=True, caret="initial")
