@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from django.apps import apps
@@ -108,8 +108,13 @@ def registered_models() -> list[type[Model]]:
 
 
 def preview(erasing: Erasing) -> dict[str, int]:
-    """Return how many rows of each store would lose something."""
-    return {store.name: store.find(erasing).count() for store in stores()}
+    """Return how many rows of each store would lose something, as far as ids tell.
+
+    Rows that only repeat words are found by the erasure itself: looking for them goes through every text that is kept,
+    which takes minutes where there are hundreds of thousands, too long for somebody who only asks.
+    """
+    by_ids = replace(erasing, texts=(), names=())
+    return {store.name: store.find(by_ids).count() for store in stores()}
 
 
 def wipe(erasing: Erasing) -> dict[str, int]:

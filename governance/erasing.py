@@ -39,7 +39,10 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What an erasure would do: facts deleted, withdrawn, and kept on other sources; events; rows of each store."""
+    """What an erasure would do: facts deleted, withdrawn, and kept on other sources; events; rows of each store.
+
+    ``stores`` leaves out rows that only repeat words (``facts.erasure.preview``).
+    """
 
     facts_deleted: int
     facts_withdrawn: int

@@ -75,7 +75,7 @@ class Erased(serializers.Serializer):
 
 
 class ErasurePreview(serializers.Serializer):
-    """What an erasure would do now; ``stores``: rows that would lose something."""
+    """What an erasure would do now; ``stores``: rows that would lose something, beside those that only repeat words."""
 
     facts_deleted = serializers.IntegerField()
     facts_withdrawn = serializers.IntegerField()
