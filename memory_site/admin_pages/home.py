@@ -13,7 +13,7 @@ from facts.models import ConflictSet, Event
 from facts.spread import added, quantile
 from facts.vocabulary import ConflictStatus
 from governance.models import Consent, ConsentStatus, Review, Role
-from governance.reviewing.review_queue import HIGH_RISK, in_queue, with_risk
+from governance.reviewing.review_queue import HIGH_RISK, in_queue, reviews_for, with_risk
 from ingest.models import Action, ActionState
 from memory_site import heartbeat, operations
 from memory_site.admin_pages.conflict_summary import in_short, with_sides
@@ -121,7 +121,7 @@ def waiting_counts(eyes: Sight) -> dict[str, int]:
     """Return what waits, by the name of the model whose list shows it; at most :data:`COUNTED` of each."""
     return {
         "ConflictSet": open_conflicts(eyes, at=now()).values("pk")[:COUNTED].count(),
-        "Review": pending_reviews(eyes).values("pk")[:COUNTED].count(),
+        "Review": _queue(eyes).values("pk")[:COUNTED].count(),
     }
 
 
@@ -136,6 +136,11 @@ def pending_reviews(eyes: Sight) -> QuerySet[Review]:
     return in_queue(eyes.reviews()).order_by("due_at", "id")
 
 
+def _queue(eyes: Sight) -> QuerySet[Review]:
+    """Return what :func:`pending_reviews` does, to be counted: what may be shown of each takes 35 ms to put in SQL."""
+    return in_queue(reviews_for(eyes.principal))
+
+
 def _waiting(queue: QuerySet, since: str, *, at: datetime) -> Waiting:
     found = queue.aggregate(count=Count("pk"), oldest=Min(since), overdue=Count("pk", filter=Q(due_at__lt=at)))
     return Waiting(found["count"], found["oldest"], found["overdue"])
@@ -146,7 +151,7 @@ def _reviews(eyes: Sight, *, at: datetime) -> tuple[Waiting, list[Review]]:
 
     Both are found on one walk over what waits, because the risk of each has to be looked up.
     """
-    ranked = with_risk(pending_reviews(eyes)).annotate(
+    ranked = with_risk(_queue(eyes)).annotate(
         count=Window(Count("pk")),
         oldest=Window(Min("created_at")),
         overdue=Window(Count("pk", filter=Q(due_at__lt=at))),
