@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -44,15 +43,13 @@ def used_in(
     if not ids or not fact_ids:
         return {}
     with connection.cursor() as cursor:
-        # A packed decision begins with its unit, id and reason (retrieval.traces.writing). Most traces never considered
-        # one of the facts: to ask first whether they hold its id is cheaper than to unpack them. The first id bounds
-        # the partitions that are looked at.
+        # A packed decision begins with its unit, id and reason (retrieval.traces.writing). The first id bounds the
+        # partitions that are looked at.
         cursor.execute(
             f"""
             SELECT decision->>1, count(*), max(trace.created_at), (max(trace.id::text))
             FROM {Trace._meta.db_table} AS trace, jsonb_array_elements(trace.decisions) AS decision
             WHERE trace.account_id = %(account)s AND trace.id >= %(oldest)s AND trace.id = ANY(%(ids)s)
-              AND trace.decisions @> ANY(%(held)s::jsonb[])
               AND decision->>0 = %(unit)s AND decision->>1 = ANY(%(facts)s) AND decision->>2 = ANY(%(included)s)
             GROUP BY 1
             """,
@@ -61,7 +58,6 @@ def used_in(
                 "oldest": min(ids),
                 "ids": ids,
                 "unit": IndexedUnit.FACT.value,
-                "held": [orjson.dumps([[str(pk)]]).decode() for pk in fact_ids],
                 "facts": [str(pk) for pk in fact_ids],
                 "included": _INCLUDED,
             },
