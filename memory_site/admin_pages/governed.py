@@ -47,16 +47,20 @@ class BoundedPaginator(Paginator):
         return f"{self.most:,}"
 
     @cached_property
+    def ids(self) -> list[Any]:
+        """The ids of the rows that are counted, in their order: found once, for counting and for every page."""
+        return list(self.object_list.values_list("pk", flat=True)[: self.most + 1])
+
+    @cached_property
     def count(self) -> int:
         """The number of rows, or ``most + 1`` for "more"."""
-        return self.object_list.order_by().values("pk")[: self.most + 1].count()
+        return len(self.ids)
 
     def page(self, number: int | str) -> Page:
         """Return a page, found by its ids: what a row needs beside it is not joined to all that are sorted."""
-        page = super().page(number)
-        ids = list(page.object_list.values_list("pk", flat=True))
-        page.object_list = self.object_list.filter(pk__in=ids)
-        return page
+        number = self.validate_number(number)
+        first = (number - 1) * self.per_page
+        return self._get_page(self.object_list.filter(pk__in=self.ids[first : first + self.per_page]), number, self)
 
 
 class GovernedList(ChangeList):
