@@ -189,20 +189,16 @@ def matching(
 ) -> list[uuid.UUID]:
     """Return the ids of the visible rows with any of the lexemes ``match``, best text score first.
 
-    By the keys of the lexemes where that is possible. Otherwise all rows of the scopes are looked at; those whose text
-    did not fit into the covering index are searched beside it. ``among`` replaces the test of being current by
-    membership in these ids.
+    By the keys of the lexemes where that is possible, otherwise among all rows of the scopes. ``among`` replaces the
+    test of being current by membership in these ids.
     """
     key, lexemes = KEY[unit], list(match)
-    columns = f"SELECT t.{key}, {question.text_score('t')} AS score FROM"
-    condition = _condition(visible, "t", key, among)
-    if among is None and keyed.applies(lexemes, visible):
-        held = f"{columns} {keyed.rows(unit)} t WHERE {condition}"
-    else:
-        held = " UNION ALL ".join(
-            f"{columns} {TEXT[unit]} t WHERE {condition} AND {fits} AND t.tsv @@ %(match)s::tsquery"
-            for fits in ("t.fits", "NOT t.fits")
-        )
+    held = keyed.holding(
+        unit,
+        columns=f"SELECT t.{key}, {question.text_score('t')} AS score",
+        condition=_condition(visible, "t", key, among),
+        by_keys=among is None and keyed.applies(lexemes, visible),
+    )
     return _ids(
         f"SELECT {key} FROM ({held}) x ORDER BY score DESC, {key} LIMIT %(limit)s {question.size}",
         {

@@ -98,7 +98,7 @@ def _elsewhere(large: Sequence[uuid.UUID]) -> str:
 
 def _parameters(visible: Visibility, question: Question, large: Sequence[uuid.UUID]) -> dict[str, Any]:
     scopes = {f"large{number}": scope_id for number, scope_id in enumerate(large)}
-    return {**visible.parameters(), **question.parameters(), **scopes, "large": list(large)}
+    return {**visible.parameters(), **question.vector_parameters(), **scopes, "large": list(large)}
 
 
 def _indexed(account_id: uuid.UUID) -> Mapping[uuid.UUID, int | None]:

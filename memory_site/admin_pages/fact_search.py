@@ -23,17 +23,13 @@ from facts.statements import id_array
 from facts.text_views import VIEWS
 from governance.models import PromotionStatus
 from memory_site.admin_pages.sight import Sight
-from retrieval.text.keyed import MOST_KEYS
+from retrieval.text import keyed
 
 #: Facts with all of the words, of which more are not looked up by their keys.
 FEW = 10_000
 
 _NAMED = re.compile(r"%\((\w+)\)s")
 _LEXEMES = "SELECT tsvector_to_array(to_tsvector('english', %s))"
-_KEYED = (
-    "v.keys && (SELECT array_agg(key) FROM unnest(%(scopes)s::uuid[]) scope,"
-    " unnest(facts_text_keys(scope, ARRAY[%(lexeme_{number})s]::text[])) key)"
-)
 #: What the person may know of beside the facts of their scopes: those about themselves, and those asked up to them.
 _ELSEWHERE = """
 SELECT t.fact_id FROM facts_fact f JOIN facts_facttext t ON t.fact_id = f.id
@@ -60,7 +56,7 @@ def _saying(listed: QuerySet[Fact], words: str, eyes: Sight) -> QuerySet[Fact]:
         if not lexemes:
             return listed.none()
         sql, values = _found(words, lexemes, eyes)
-        if len(lexemes) * len(eyes.scope_ids) <= MOST_KEYS:
+        if len(lexemes) * len(eyes.scope_ids) <= keyed.MOST_KEYS:
             cursor.execute(f"SELECT count(*) FROM ({sql} LIMIT {FEW + 1}) x", values)
             if cursor.fetchone()[0] <= FEW:
                 return listed.filter(pk__in=_raw(sql, values))
@@ -75,10 +71,10 @@ def _saying(listed: QuerySet[Fact], words: str, eyes: Sight) -> QuerySet[Fact]:
 
 def _found(words: str, lexemes: Sequence[str], eyes: Sight) -> tuple[str, dict[str, Any]]:
     """Return the statement that finds the ids of facts by the keys of all lexemes, and its values."""
-    keyed = " AND ".join(_KEYED.format(number=number) for number in range(len(lexemes)))
+    held = " AND ".join(f"v.keys && {keyed.keys(f'ARRAY[%(lexeme_{n})s]::text[]')}" for n in range(len(lexemes)))
     halves = [
         f"SELECT v.fact_id FROM {VIEWS[IndexedUnit.FACT]} v"
-        f" WHERE {half} AND {keyed} AND v.tsv @@ plainto_tsquery('english', %(words)s)"
+        f" WHERE {half} AND {held} AND v.tsv @@ plainto_tsquery('english', %(words)s)"
         # Each has an inverted index of its own.
         for half in ("v.active", "NOT v.active")
     ]

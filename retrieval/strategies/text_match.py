@@ -69,13 +69,11 @@ def _match(lexemes: Sequence[str], counted: Commonness, demanded: str | None) ->
 def matching(question: StrategyQuestion, unit: IndexedUnit, match: TextMatch, columns: str) -> str:
     """Return the query of all matching rows of a unit's text table ``t``; ``columns`` is how it begins.
 
-    By the keys of the lexemes where that is possible. Otherwise all rows of the scopes are looked at; those that did
-    not fit into the covering index are looked at beside it.
+    By the keys of the lexemes where that is possible, otherwise among all rows of the scopes.
     """
-    condition = rows.condition(question, unit, "t")
-    if question.past is None and keyed.applies(match.any_of, question.visible):
-        return f"{columns} FROM {keyed.rows(unit)} t WHERE {condition}"
-    return " UNION ALL ".join(
-        f"{columns} FROM {rows.TEXT_TABLE[unit]} t WHERE {condition} AND {fits} AND t.tsv @@ %(match)s::tsquery"
-        for fits in ("t.fits", "NOT t.fits")
+    return keyed.holding(
+        unit,
+        columns=columns,
+        condition=rows.condition(question, unit, "t"),
+        by_keys=question.past is None and keyed.applies(match.any_of, question.visible),
     )

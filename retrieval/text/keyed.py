@@ -13,6 +13,7 @@ from typing import Any
 from facts.models import IndexedUnit
 from facts.text_views import VIEWS
 from retrieval.text import lexical
+from retrieval.text.common_lexemes import TABLES
 from retrieval.visibility import Visibility
 
 #: Keys of one search, at most. Beyond, looking each of them up costs what reading the rows does.
@@ -20,10 +21,7 @@ MOST_KEYS = 4_000
 
 #: ``OFFSET 0`` keeps the conditions of the question out, and with them every other index: the planner takes any array
 #: of keys to match a hundredth of the table, and would rather read the whole of a small scope.
-_ROWS = (
-    "(SELECT * FROM {view} v WHERE v.active AND v.keys && (SELECT array_agg(key) FROM unnest(%(scopes)s::uuid[]) scope,"
-    " unnest(facts_text_keys(scope, {lexemes})) key) OFFSET 0)"
-)
+_ROWS = "(SELECT * FROM {view} v WHERE v.active AND v.keys && {keys} OFFSET 0)"
 
 
 def applies(lexemes: Sequence[str], visible: Visibility) -> bool:
@@ -32,13 +30,34 @@ def applies(lexemes: Sequence[str], visible: Visibility) -> bool:
     return few and bool(lexemes) and not any(map(lexical.is_beginning, lexemes))
 
 
+def keys(lexemes: str) -> str:
+    """Return the SQL expression of the keys that ``lexemes``, an expression as well, have in the scopes read."""
+    return (
+        f"(SELECT array_agg(key) FROM unnest(%(scopes)s::uuid[]) scope, unnest(facts_text_keys(scope, {lexemes})) key)"
+    )
+
+
 def rows(unit: IndexedUnit, *, lexemes: str = "%(sought)s::text[]") -> str:
     """Return the rows, to be put behind ``FROM``, with the columns of the unit's text table; see :func:`parameters`.
 
     ``lexemes`` is the SQL expression of those of which any will do. The rows are bounded by account and scope. Whether
     the reader may see them is for the query around to say.
     """
-    return _ROWS.format(view=VIEWS[unit], lexemes=lexemes)
+    return _ROWS.format(view=VIEWS[unit], keys=keys(lexemes))
+
+
+def holding(unit: IndexedUnit, *, columns: str, condition: str, by_keys: bool) -> str:
+    """Return the query of all rows ``t`` that match and meet ``condition``; ``columns`` is how it begins.
+
+    ``by_keys`` looks them up as :func:`rows` does. Otherwise each row is looked at for the ``tsquery`` ``match``; those
+    whose text did not fit into the covering index are looked at beside it.
+    """
+    if by_keys:
+        return f"{columns} FROM {rows(unit)} t WHERE {condition}"
+    return " UNION ALL ".join(
+        f"{columns} FROM {TABLES[unit]} t WHERE {condition} AND {fits} AND t.tsv @@ %(match)s::tsquery"
+        for fits in ("t.fits", "NOT t.fits")
+    )
 
 
 def parameters(lexemes: Sequence[str]) -> dict[str, Any]:
